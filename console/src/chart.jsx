@@ -40,7 +40,7 @@ export function Chart({ label, at, series, format, seconds = 0, least = 60, heig
     plot.current = new uPlot({
       width: Math.max(200, box.current.clientWidth),
       height,
-      padding: [10, 8, 0, 0],
+      padding: [10, 26, 0, 0], /* at the right, half of a time with seconds */
       cursor: { y: false, points: { size: 6 } },
       legend: { live: true, markers: { width: 2 } },
       scales: { x: { range }, y: { range: (_, min, max) => [0, max > 0 ? max * 1.15 : 1] } },

@@ -59,6 +59,8 @@ struct api_call {
     struct str body;
     const struct api_guard *guard; /* NULL: everything is allowed */
     bool notes_resources;          /* fill in `resource` and `resources` */
+    /* The console looks at data: the meter only counts the call, and nothing is simulated for it */
+    bool is_from_console;
     /* the host name that the client used; STR_NULL: a call from the same process */
     struct str host;
     struct arena *arena; /* memory of the call; it and `out` may have budgets, and a call that
@@ -93,6 +95,7 @@ struct api_call {
     struct buf *home_out;
     struct buf away_out;
     struct held_table *tables;
+    struct meter_thread *meter; /* that of the thread; NULL: the call is not recorded */
     int64_t start_ns; /* when the call started, for the meter; 0: the call is not recorded */
     struct meter_access *accesses; /* list of accesses to record; see api_meter() */
     struct throttling throttling;  /* set if a simulated limit refused the call */

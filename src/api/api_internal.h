@@ -92,15 +92,14 @@ static inline void api_meter(struct api_call *call, struct meter_access *access)
 /* Returns whether the simulation lets the access pass; always true unless faults are simulated. */
 static inline bool api_admit(struct api_call *call, const struct meter_access *access)
 {
-    return LIKELY(!simulation_is_on(call->thread->meter)) ||
-           simulation_admit(call->thread->meter, access, call->arena, &call->throttling,
-                            &call->err);
+    return LIKELY(!simulation_is_on(call->meter)) ||
+           simulation_admit(call->meter, access, call->arena, &call->throttling, &call->err);
 }
 
-/* Returns whether the meter records the calls of this thread. */
+/* Returns whether the meter records the call. */
 static inline bool api_is_metered(const struct api_call *call)
 {
-    return call->thread->meter != NULL;
+    return call->meter != NULL;
 }
 
 /* Returns whether the call has exceeded a memory budget. Code that writes a long response then

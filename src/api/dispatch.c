@@ -160,7 +160,8 @@ void api_run(struct api_call *call)
     call->write_error_members = NULL;
     call->status = 200;
     call->only_reads = false;
-    if (call->thread->meter != NULL && call->start_ns == 0) {
+    call->meter = call->is_from_console ? NULL : call->thread->meter;
+    if (call->meter != NULL && call->start_ns == 0) {
         call->start_ns = clock_monotonic_ns();
     }
     if (call->op == NULL) {
@@ -244,14 +245,17 @@ static bool is_permitted(const struct api_call *call)
 static void record(struct api_call *call)
 {
     bool runs_again = call->err.code == ERR_TABLE_CHANGED || call->err.code == ERR_TOO_MUCH_HERE;
-    if (call->thread->meter == NULL || runs_again) {
+    if (UNLIKELY(call->is_from_console) && call->thread->meter != NULL && !runs_again) {
+        meter_count_console(call->thread->meter);
+    }
+    if (call->meter == NULL || runs_again) {
         return;
     }
     struct meter_access refused = {0}; /* for a call that failed before it described an access */
     if (call->accesses == NULL && call->tables != NULL) {
         refused.table = call->tables->table;
     }
-    meter_record(call->thread->meter,
+    meter_record(call->meter,
                  &(struct meter_call){
                      .operation = call->operation,
                      .body = call->body,
@@ -272,10 +276,10 @@ static void finish_later(struct task *task)
 static int64_t simulated_delay_us(struct api_call *call)
 {
     bool runs_again = call->err.code == ERR_TABLE_CHANGED || call->err.code == ERR_TOO_MUCH_HERE;
-    if (LIKELY(!simulation_is_on(call->thread->meter)) || runs_again || call->tables == NULL) {
+    if (LIKELY(!simulation_is_on(call->meter)) || runs_again || call->tables == NULL) {
         return 0;
     }
-    return simulation_delay_us(call->thread->meter, call->tables->table);
+    return simulation_delay_us(call->meter, call->tables->table);
 }
 
 void api_finish(struct api_call *call)
@@ -305,7 +309,7 @@ void api_finish(struct api_call *call)
     assert(call->err.code != ERR_NONE || is_permitted(call));
     if (UNLIKELY(delay_us > 0)) {
         call->later.run = finish_later;
-        simulation_post_later(call->thread->meter, call->home, &call->later, delay_us);
+        simulation_post_later(call->meter, call->home, &call->later, delay_us);
         return;
     }
     call->done(call);

@@ -3,12 +3,13 @@
 #include "cli/contract.h"
 
 #include <errno.h>
+#include <math.h>
 
 #include "base/terminal.h"
 #include "json/writer.h"
 
-/* A pattern that declares no ratio may read so many items for each that it returns, once it has
- * read some. */
+/* A pattern that declares no ratio may read so many items for each that it returns, in one call and
+ * in all together, once it has read some. */
 #define READ_PER_RETURNED_DEFAULT 10.0
 enum { ITEMS_READ_MIN = 20 };
 
@@ -104,10 +105,28 @@ static bool counts(const struct json_node *pattern)
            json_get_number(pattern, "calls") > json_get_number(pattern, "errors");
 }
 
-static double ratio_of(const struct json_node *pattern)
+/* Items that were read, and how many of them were returned. */
+struct yield {
+    double read;
+    double returned;
+};
+
+static double ratio_of(struct yield yield)
 {
-    double returned = json_get_number(pattern, "itemsReturned");
-    return json_get_number(pattern, "itemsRead") / (returned > 0 ? returned : 1);
+    return yield.read < ITEMS_READ_MIN ? 0 : yield.read / (yield.returned > 0 ? yield.returned : 1);
+}
+
+static struct yield yield_of_all(const struct json_node *pattern)
+{
+    return (struct yield){json_get_number(pattern, "itemsRead"),
+                          json_get_number(pattern, "itemsReturned")};
+}
+
+/* Of the call that read most for each item that it returned; 0: the server knows none. */
+static struct yield yield_of_worst(const struct json_node *pattern)
+{
+    return (struct yield){json_get_number(pattern, "worstItemsRead"),
+                          json_get_number(pattern, "worstItemsReturned")};
 }
 
 /* Whether the server has cut the text because it is very long: two patterns may then have the same
@@ -138,9 +157,9 @@ void contract_record(const struct json_node *patterns, FILE *out)
             buf_format(&text, ", \"itemsReadMax\": %.10g",
                        json_get_number(patterns, "itemsReadMax"));
         }
-        if (ratio_of(patterns) > READ_PER_RETURNED_DEFAULT &&
-            json_get_number(patterns, "itemsRead") >= ITEMS_READ_MIN) {
-            buf_format(&text, ", \"readPerReturnedMax\": %.6g", ratio_of(patterns));
+        double ratio = fmax(ratio_of(yield_of_all(patterns)), ratio_of(yield_of_worst(patterns)));
+        if (ratio > READ_PER_RETURNED_DEFAULT) {
+            buf_format(&text, ", \"readPerReturnedMax\": %.6g", ceil(ratio * 1000) / 1000);
         }
         if (json_get_bool(patterns, "scan")) {
             buf_add(&text, STR(", \"scan\": true"));
@@ -217,12 +236,20 @@ static struct str problem_of(const struct declared *declared, const struct json_
         return arena_format(arena, "read %.0f items in one call; %.0f are declared", items,
                             declared->items_read_max);
     }
-    if (json_get_number(pattern, "itemsRead") >= ITEMS_READ_MIN &&
-        json_get_text(pattern, "filter").len > 0 && ratio_of(pattern) > ratio_max) {
+    struct yield all = yield_of_all(pattern);
+    struct yield worst = yield_of_worst(pattern);
+    if (json_get_text(pattern, "filter").len == 0) {
+        return STR_NULL;
+    }
+    if (ratio_of(worst) > ratio_max) {
+        return arena_format(
+            arena, "read %.0f items to return %.0f in one call; at most %g for each are declared",
+            worst.read, worst.returned, ratio_max);
+    }
+    if (ratio_of(all) > ratio_max) {
         return arena_format(arena,
                             "read %.0f items to return %.0f; at most %g for each are declared",
-                            json_get_number(pattern, "itemsRead"),
-                            json_get_number(pattern, "itemsReturned"), ratio_max);
+                            all.read, all.returned, ratio_max);
     }
     return STR_NULL;
 }
@@ -238,7 +265,7 @@ static struct verdict **add(struct contract_report *report, struct verdict **end
     return &(*end)->next;
 }
 
-void contract_check(struct contract *contract, const struct json_node *patterns,
+void contract_check(struct contract *contract, const struct json_node *patterns, bool requires_all,
                     struct arena *arena, struct contract_report *out)
 {
     struct verdict **end = &out->verdicts;
@@ -259,7 +286,9 @@ void contract_check(struct contract *contract, const struct json_node *patterns,
     }
     for (struct declared *at = contract->patterns; at != NULL; at = at->next) {
         if (!at->is_seen) {
-            end = add(out, end, arena, &(struct verdict){.text = at->text, .is_missing = true});
+            struct verdict verdict = {.text = at->text, .is_missing = !requires_all};
+            verdict.problem = requires_all ? STR("is declared, but was not seen") : STR_NULL;
+            end = add(out, end, arena, &verdict);
         }
     }
 }
@@ -286,11 +315,26 @@ void contract_print(const struct contract_report *report, struct arena *arena, F
             report->missing_count);
 }
 
+/* The length of a character that XML does not allow, even written as a reference: control
+ * characters, surrogates, U+FFFE, U+FFFF. 0: it is allowed. */
+static size_t unwritable_len(struct str text)
+{
+    const unsigned char *c = (const unsigned char *)text.data;
+    bool is_surrogate = text.len >= 3 && c[0] == 0xed && c[1] >= 0xa0;
+    bool is_beyond = text.len >= 3 && c[0] == 0xef && c[1] == 0xbf && c[2] >= 0xbe;
+    return c[0] < 0x20 ? 1 : is_surrogate || is_beyond ? 3 : 0;
+}
+
 static void write_xml(FILE *out, struct str text)
 {
     for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        switch (c) {
+        size_t skipped = unwritable_len(str_skip(text, i));
+        if (skipped > 0) {
+            fputc('?', out);
+            i += skipped - 1;
+            continue;
+        }
+        switch (text.data[i]) {
         case '<':
             fputs("&lt;", out);
             break;
@@ -304,7 +348,7 @@ static void write_xml(FILE *out, struct str text)
             fputs("&quot;", out);
             break;
         default:
-            fputc(c < 0x20 ? '?' : c, out);
+            fputc(text.data[i], out);
         }
     }
 }

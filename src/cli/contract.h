@@ -44,8 +44,9 @@ MUST_USE bool contract_read(struct contract *contract, struct arena *arena, cons
                             struct err *err);
 /* Writes a contract that the seen patterns satisfy. `patterns` is an answer of the insight API. */
 void contract_record(const struct json_node *patterns, FILE *out);
-/* Compares the seen patterns with the contract. The report lives in `arena`. */
-void contract_check(struct contract *contract, const struct json_node *patterns,
+/* Compares the seen patterns with the contract. The report lives in `arena`. `requires_all`: a
+ * declared pattern that was not seen is a violation. */
+void contract_check(struct contract *contract, const struct json_node *patterns, bool requires_all,
                     struct arena *arena, struct contract_report *out);
 /* Prints the report as text; `arena` is for texts that a terminal may show. */
 void contract_print(const struct contract_report *report, struct arena *arena, FILE *out);

@@ -23,7 +23,8 @@ static const char help[] =
     "                   system, or AWS_CA_BUNDLE)\n"
     "  --table NAME     only this table\n"
     "  --json           list: prints JSON, one pattern per line, as the insight API returns them\n"
-    "  --junit FILE     check: writes the result as JUnit XML, too\n\n"
+    "  --junit FILE     check: writes the result as JUnit XML, too\n"
+    "  --require-all    check: fails if a declared pattern was not seen\n\n"
     "Requests are signed if AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are set.\n\n"
     "In a test run:\n"
     "  gramme patterns reset && run-the-tests && gramme patterns check patterns.json\n";
@@ -36,6 +37,7 @@ struct arguments {
     const char *table;
     const char *junit;
     bool json;
+    bool requires_all;
 };
 
 static int complain(const char *text, const char *about)
@@ -68,6 +70,8 @@ static int read_arguments(int argc, char **argv, struct arguments *out)
             *options[k].value = argv[++i];
         } else if (strcmp(argv[i], "--json") == 0) {
             out->json = true;
+        } else if (strcmp(argv[i], "--require-all") == 0) {
+            out->requires_all = true;
         } else if (argv[i][0] == '-') {
             return complain("unknown option ", argv[i]);
         } else if (out->command == NULL) {
@@ -84,6 +88,9 @@ static int read_arguments(int argc, char **argv, struct arguments *out)
     }
     if (out->json && (out->command == NULL || strcmp(out->command, "list") != 0)) {
         return complain("--json is for list", "");
+    }
+    if (out->requires_all && !is_check) {
+        return complain("--require-all is for check", "");
     }
     return !is_check && out->file != NULL ? complain("too many arguments: ", out->file) : 0;
 }
@@ -183,8 +190,13 @@ static int check_contract(struct arena *arena, const struct arguments *arguments
         return 2;
     }
     struct contract_report report;
-    contract_check(&contract, patterns, arena, &report);
+    contract_check(&contract, patterns, arguments->requires_all, arena, &report);
     contract_print(&report, arena, stdout);
+    if (patterns == NULL) {
+        printf("No calls were seen%s%s: nothing was checked.\n",
+               arguments->table != NULL ? " of table " : "",
+               arguments->table != NULL ? arguments->table : "");
+    }
     if (arguments->junit != NULL && !contract_write_junit(&report, arguments->junit, err)) {
         fprintf(stderr, "gramme patterns: %.*s\n", STR_ARG(err->message));
         return 2;

@@ -121,6 +121,15 @@ void pattern_count_errors(struct pattern_sums *sums, enum err_code code, uint64_
     sums->error_kinds[ERROR_KINDS - 1].count += count;
 }
 
+void pattern_note_worst(struct pattern_sums *sums, uint64_t read, uint64_t returned)
+{
+    if (read * MAX(sums->worst_returned, (uint64_t)1) >
+        sums->worst_read * MAX(returned, (uint64_t)1)) {
+        sums->worst_read = read;
+        sums->worst_returned = returned;
+    }
+}
+
 static double count_units(struct block_entry *entry, const struct meter_access *access)
 {
     double units = access->table_units;
@@ -215,6 +224,9 @@ void block_record(struct block *block, const struct recording *recording)
     sums->bytes_written += access->bytes_written;
     sums->units_max = MAX(sums->units_max, units);
     sums->items_read_max = MAX(sums->items_read_max, (uint64_t)access->items_read);
+    if (access->items_read >= WORST_ITEMS_MIN) {
+        pattern_note_worst(sums, access->items_read, access->items_returned);
+    }
     sums->item_bytes_max = MAX(sums->item_bytes_max, (uint64_t)access->item_bytes);
     sums->collection_bytes_max =
         MAX(sums->collection_bytes_max, (uint64_t)access->collection_bytes);

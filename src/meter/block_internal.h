@@ -8,7 +8,7 @@
 #include "meter/meter.h"
 
 /* Latencies by size: two buckets for each power of two, from 8 microseconds on. */
-enum { LATENCY_BUCKETS = 44, ERROR_KINDS = 6, HEAT_KEY_MAX = 70 };
+enum { LATENCY_BUCKETS = 44, ERROR_KINDS = 6, HEAT_KEY_MAX = 70, WORST_ITEMS_MIN = 20 };
 
 /* Returns the bucket of a latency. Bucket b holds latencies from latency_bucket_end(b - 1),
  * inclusive, to latency_bucket_end(b), exclusive. */
@@ -67,6 +67,10 @@ struct pattern_sums {
     double table_units;
     double units_max; /* of one call, like the next two; indexes included */
     uint64_t items_read_max;
+    /* of the call that read most items for each that it returned, among those that read at least
+     * WORST_ITEMS_MIN; 0: there was none */
+    uint64_t worst_read;
+    uint64_t worst_returned;
     uint64_t item_bytes_max;
     uint64_t collection_bytes_max;
     uint64_t latency_us;
@@ -121,6 +125,9 @@ void block_destroy(struct block *block);
 void block_reset(struct block *block);
 /* The memory of the texts of a pattern, in bytes; about. */
 size_t pattern_text_bytes(const struct pattern_text *text);
+/* Takes over the items of a call, or of the worst one of other sums, if they are worse than
+ * `worst_read` and `worst_returned`. */
+void pattern_note_worst(struct pattern_sums *sums, uint64_t read, uint64_t returned);
 /* Adds errors of one kind to the sums of a pattern; ERR_NONE: of other kinds than those listed. */
 void pattern_count_errors(struct pattern_sums *sums, enum err_code code, uint64_t count);
 /* The memory of a block, in bytes; about. */

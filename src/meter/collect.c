@@ -91,6 +91,11 @@ void meter_record(struct meter_thread *thread, const struct meter_call *call,
     }
 }
 
+void meter_count_console(struct meter_thread *thread)
+{
+    atomic_fetch_add_explicit(&thread->console_calls, 1, memory_order_relaxed);
+}
+
 /* --- the collector --- */
 
 static struct block *take_spare(struct meter *meter)

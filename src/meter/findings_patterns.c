@@ -154,17 +154,25 @@ static void find_consistency(struct search *search, const struct pattern *patter
         });
 }
 
+/* A cancelled transaction consumes nothing here. */
+static bool charges_failures(const struct pattern *pattern)
+{
+    struct str operation = pattern->text.operation;
+    return pattern->sums.table_units > 0 && !str_starts_with(operation, STR("Transact")) &&
+           !str_starts_with(operation, STR("ExecuteTransaction"));
+}
+
 static void find_conditions(struct search *search, const struct pattern *pattern)
 {
     const struct pattern_sums *sums = &pattern->sums;
     uint64_t failed = 0;
     for (size_t i = 0; i < ERROR_KINDS; i++) {
-        if (sums->error_kinds[i].code == ERR_CONDITIONAL_CHECK_FAILED) {
+        uint32_t code = sums->error_kinds[i].code;
+        if (code == ERR_CONDITIONAL_CHECK_FAILED || code == ERR_DUPLICATE_ITEM) {
             failed += sums->error_kinds[i].count;
         }
     }
-    if (str_is_null(pattern->text.condition) || sums->calls < CONDITION_CALLS_MIN ||
-        failed * 5 < sums->calls) {
+    if (failed == 0 || sums->calls < CONDITION_CALLS_MIN || failed * 5 < sums->calls) {
         return;
     }
     finding_add(
@@ -174,11 +182,10 @@ static void find_conditions(struct search *search, const struct pattern *pattern
             .table = pattern->text.table,
             .pattern = pattern,
             .evidence =
-                TEXT(search,
-                     "%.*s failed %llu of %llu times (%.0f %%); each failure is charged as "
-                     "a write.",
+                TEXT(search, "%.*s failed %llu of %llu times (%.0f %%)%s.",
                      STR_ARG(pattern->text.text), (unsigned long long)failed,
-                     (unsigned long long)sums->calls, 100.0 * (double)failed / (double)sums->calls),
+                     (unsigned long long)sums->calls, 100.0 * (double)failed / (double)sums->calls,
+                     charges_failures(pattern) ? "; each failure is charged as a write" : ""),
             .remedy = STR("If two writers race for one item, let them write different items or add "
                           "to counters; if the condition asks whether there is an item, read first "
                           "when that is the usual case."),

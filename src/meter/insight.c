@@ -239,6 +239,15 @@ static uint64_t insight_throttled(struct insight *insight)
     return throttled;
 }
 
+static uint64_t console_calls(const struct meter *meter)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < meter->options.thread_count; i++) {
+        sum += atomic_load_explicit(&meter->threads[i].console_calls, memory_order_relaxed);
+    }
+    return sum;
+}
+
 static void overview(struct insight *insight)
 {
     struct meter *meter = insight->meter;
@@ -254,11 +263,12 @@ static void overview(struct insight *insight)
     buf_format(out,
                ",\"totals\":{\"calls\":%llu,\"errors\":%llu,\"throttled\":%llu,"
                "\"readUnits\":%.15g,\"writeUnits\":%.15g,\"requestBytes\":%llu,"
-               "\"answerBytes\":%llu}",
+               "\"answerBytes\":%llu,\"consoleCalls\":%llu}",
                (unsigned long long)totals->calls, (unsigned long long)totals->errors,
                (unsigned long long)insight_throttled(insight), totals->read_units,
                totals->write_units, (unsigned long long)meter->total_request_bytes,
-               (unsigned long long)meter->total_answer_bytes);
+               (unsigned long long)meter->total_answer_bytes,
+               (unsigned long long)console_calls(meter));
     struct moment minute = last_minute(meter);
     buf_format(out,
                ",\"lastMinute\":{\"calls\":%llu,\"errors\":%llu,\"readUnits\":%.15g,"

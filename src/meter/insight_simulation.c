@@ -24,6 +24,7 @@ static const struct {
     {"latencyMs", offsetof(struct simulation_settings, latency_ms), 60000},
     {"latencyJitterMs", offsetof(struct simulation_settings, latency_jitter_ms), 60000},
     {"latencyRate", offsetof(struct simulation_settings, latency_rate), 1},
+    {"stepMs", offsetof(struct simulation_settings, step_ms), 60000},
 };
 
 static double *number_of(struct simulation_settings *settings, size_t i)

@@ -94,5 +94,7 @@ struct meter_call {
  * lock, unless all blocks are full of patterns. */
 void meter_record(struct meter_thread *thread, const struct meter_call *call,
                   const struct meter_access *accesses);
+/* Counts a call of the console that is not recorded, on its thread. */
+void meter_count_console(struct meter_thread *thread);
 
 #endif

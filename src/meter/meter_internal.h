@@ -116,7 +116,8 @@ struct kept_pattern {
 struct meter_thread {
     _Alignas(64) _Atomic(struct block *) current; /* NULL while the thread records */
     struct meter *meter;
-    uint64_t known[KNOWN_SLOTS]; /* fingerprints whose example is known; the thread's own */
+    _Atomic(uint64_t) console_calls; /* not recorded; written by the thread, cleared by a reset */
+    uint64_t known[KNOWN_SLOTS];     /* fingerprints whose example is known; the thread's own */
 };
 
 struct meter {

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "engine/engine_testing.h"
 #include "meter/meter_internal.h"
 #include "meter/simulation_internal.h"
@@ -155,20 +156,25 @@ static void test_chance_follows_the_seed(void **state)
     (void)state;
     struct simulation *simulation = simulation_create();
     double first[50];
+    map_put(&simulation->settings, STR("*"), mem_zalloc(sizeof(struct simulation_settings)));
     for (int run = 0; run < 3; run++) {
         size_t same = 0;
         simulation->seed = run < 2 ? 7 : 8;
         simulation_restart(simulation);
         for (size_t i = 0; i < COUNT_OF(first); i++) {
-            double drawn = simulation_draw(simulation);
+            if (run == 1 && i % 3 == 0) { /* another table has a sequence of its own */
+                (void)simulation_draw(simulation_table(simulation, STR("other")));
+            }
+            double drawn = simulation_draw(simulation_table(simulation, STR("t")));
             assert_true(drawn >= 0 && drawn < 1);
             same += run > 0 && first[i] == drawn;
             first[i] = run == 0 ? drawn : first[i];
         }
         assert_int_equal(same, run == 1 ? COUNT_OF(first) : 0);
     }
-    assert_false(simulation_happens(simulation, 0));
-    assert_true(simulation_happens(simulation, 1));
+    struct simulated_table *table = simulation_table(simulation, STR("t"));
+    assert_false(simulation_happens(table, 0));
+    assert_true(simulation_happens(table, 1));
     simulation_destroy(simulation);
 }
 

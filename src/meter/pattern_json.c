@@ -179,8 +179,11 @@ void pattern_write(struct buf *out, const struct meter *meter, const struct patt
                (unsigned long long)sums->bytes_read, (unsigned long long)sums->bytes_written,
                (unsigned long long)sums->request_bytes, (unsigned long long)sums->answer_bytes);
     write_units(out, pattern);
-    buf_format(out, ",\"itemsReadMax\":%llu,\"itemBytesMax\":%llu,\"collectionBytesMax\":%llu",
-               (unsigned long long)sums->items_read_max, (unsigned long long)sums->item_bytes_max,
+    buf_format(out,
+               ",\"itemsReadMax\":%llu,\"worstItemsRead\":%llu,\"worstItemsReturned\":%llu,"
+               "\"itemBytesMax\":%llu,\"collectionBytesMax\":%llu",
+               (unsigned long long)sums->items_read_max, (unsigned long long)sums->worst_read,
+               (unsigned long long)sums->worst_returned, (unsigned long long)sums->item_bytes_max,
                (unsigned long long)sums->collection_bytes_max);
     write_latency(out, sums);
     buf_format(out, ",\"firstSeenAt\":%lld,\"lastSeenAt\":%lld", (long long)sums->first_ms,

@@ -179,6 +179,8 @@ static bool read_simple(struct json_reader *reader, struct kept_pattern *kept, s
         {"requestBytes", NULL, &sums->request_bytes, NULL},
         {"answerBytes", NULL, &sums->answer_bytes, NULL},
         {"itemsReadMax", NULL, &sums->items_read_max, NULL},
+        {"worstItemsRead", NULL, &sums->worst_read, NULL},
+        {"worstItemsReturned", NULL, &sums->worst_returned, NULL},
         {"itemBytesMax", NULL, &sums->item_bytes_max, NULL},
         {"collectionBytesMax", NULL, &sums->collection_bytes_max, NULL},
         {"since", NULL, NULL, &kept->since_ms},

@@ -272,6 +272,9 @@ void meter_forget(struct meter *meter)
     meter->total_request_bytes = meter->total_answer_bytes = 0;
     meter->observed_ms = meter->observed_at_ms = 0;
     meter->observing_ms = clock_monotonic_us() / 1000;
+    for (int i = 0; i < meter->options.thread_count; i++) {
+        atomic_store_explicit(&meter->threads[i].console_calls, 0, memory_order_relaxed);
+    }
     heat_forget(&meter->heat);
 }
 
@@ -315,6 +318,7 @@ void pattern_sums_add(struct pattern_sums *to, const struct pattern_sums *from)
     to->table_units += from->table_units;
     to->units_max = MAX(to->units_max, from->units_max);
     to->items_read_max = MAX(to->items_read_max, from->items_read_max);
+    pattern_note_worst(to, from->worst_read, from->worst_returned);
     to->item_bytes_max = MAX(to->item_bytes_max, from->item_bytes_max);
     to->collection_bytes_max = MAX(to->collection_bytes_max, from->collection_bytes_max);
     to->latency_us += from->latency_us;

@@ -41,18 +41,18 @@ bool simulation_is_on(const struct meter_thread *thread)
 
 /* --- chance --- */
 
-double simulation_draw(struct simulation *simulation)
+double simulation_draw(struct simulated_table *table)
 {
-    simulation->random += 0x9E3779B97F4A7C15u; /* splitmix64 */
-    uint64_t z = simulation->random;
+    table->random += 0x9E3779B97F4A7C15u; /* splitmix64 */
+    uint64_t z = table->random;
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
     z = (z ^ z >> 27) * 0x94D049BB133111EBu;
     return (double)((z ^ z >> 31) >> 11) / (double)(1ull << 53);
 }
 
-bool simulation_happens(struct simulation *simulation, double rate)
+bool simulation_happens(struct simulated_table *table, double rate)
 {
-    return rate > 0 && simulation_draw(simulation) < rate;
+    return rate > 0 && simulation_draw(table) < rate;
 }
 
 /* --- tables --- */
@@ -66,6 +66,7 @@ struct simulated_table *simulation_table(struct simulation *simulation, struct s
         if (settings != NULL) {
             table = mem_zalloc(sizeof(*table));
             table->settings = *settings;
+            table->random = hash_64_seeded(name, simulation->seed);
             map_put(&simulation->tables, name, table);
         }
     }
@@ -85,7 +86,6 @@ void simulation_restart(struct simulation *simulation)
     map_finish(&simulation->tables);
     map_init(&simulation->tables);
     simulation_forget_writes(simulation);
-    simulation->random = simulation->seed;
     atomic_store(&simulation->is_on, simulation->settings.count > 0);
 }
 
@@ -123,6 +123,12 @@ static struct rate rate_of(const struct simulated_table *state, const struct tab
     }
     return (struct rate){.units = MIN(units, TABLE_UNITS_MAX),
                          .is_account = units >= TABLE_UNITS_MAX};
+}
+
+/* The time by which the table's units are refilled. */
+static int64_t unit_clock_us(const struct simulated_table *state)
+{
+    return state->settings.step_ms > 0 ? state->stepped_us : clock_monotonic_us();
 }
 
 /* Adds the units since the last call; returns the units that are left. */
@@ -198,7 +204,7 @@ static bool has_units(struct simulated_table *state, const struct meter_access *
     size_t number = index == NULL ? 0 : 1 + (size_t)(index - table->indexes);
     struct bucket *bucket = is_write ? &state->writes[number] : &state->reads[number];
     struct rate rate = rate_of(state, table, index, is_write);
-    if (fill(bucket, rate.units, state->settings.burst_seconds, clock_monotonic_us()) > 0) {
+    if (fill(bucket, rate.units, state->settings.burst_seconds, unit_clock_us(state)) > 0) {
         return true;
     }
     bool is_provisioned = state->settings.throttle == THROTTLE_PROVISIONED;
@@ -278,7 +284,7 @@ static bool has_key_units(struct simulated_table *state, const struct index *ind
 {
     struct key_buckets *key = key_of(state, index, partition);
     double rate = is_write ? PARTITION_WRITE_UNITS : PARTITION_READ_UNITS;
-    if (fill(is_write ? &key->write : &key->read, rate, 1, clock_monotonic_us()) > 0) {
+    if (fill(is_write ? &key->write : &key->read, rate, 1, unit_clock_us(state)) > 0) {
         return true;
     }
     bool is_global = index != NULL && index->kind == INDEX_GLOBAL;
@@ -309,6 +315,15 @@ static bool is_within_partition(struct simulated_table *state, const struct mete
     return true;
 }
 
+/* Writes, and reads of transactions, conflict with a transaction under way. BatchWriteItem reports
+ * no conflicts. */
+static bool may_conflict(const struct meter_access *access)
+{
+    const char *operation = access->operation == NULL ? "" : access->operation;
+    return (access->flags & METER_WRITE) ? strncmp(operation, "BatchWriteItem", 14) != 0
+                                         : strcmp(operation, "TransactGetItems") == 0;
+}
+
 static bool admit(struct meter *meter, struct simulated_table *state,
                   const struct meter_access *access, struct arena *arena, struct throttling *out,
                   struct err *err)
@@ -318,22 +333,23 @@ static bool admit(struct meter *meter, struct simulated_table *state,
     bool is_write = (access->flags & METER_WRITE) != 0;
     struct limit limit = {
         .index = charged_index(access), .is_write = is_write, .kind = "ProvisionedThroughput"};
+    state->stepped_us += (int64_t)(settings->step_ms * 1000);
     if (access->table->billing != BILLING_PROVISIONED &&
         settings->throttle != THROTTLE_PROVISIONED) {
         limit.kind = "KeyRangeThroughput";
     }
     bool is_throttled =
-        simulation_happens(simulation, settings->throttle_rate) ||
+        simulation_happens(state, settings->throttle_rate) ||
         (settings->throttle != THROTTLE_OFF && !is_within_limits(state, access, &limit)) ||
         !is_within_partition(state, access, arena, &limit);
     if (is_throttled) {
         return throttle(simulation, state, access->table, &limit, meter, arena, out, err);
     }
-    if (simulation_happens(simulation, settings->error_rate)) {
+    if (simulation_happens(state, settings->error_rate)) {
         simulation->errors++;
         return err_set(err, ERR_INTERNAL, MESSAGE_INTERNAL);
     }
-    if (is_write && simulation_happens(simulation, settings->conflict_rate)) {
+    if (may_conflict(access) && simulation_happens(state, settings->conflict_rate)) {
         simulation->conflicts++;
         return err_set(err, ERR_TRANSACTION_CONFLICT, MESSAGE_TRANSACTION_CONFLICT);
     }
@@ -414,15 +430,15 @@ int64_t simulation_delay_us(struct meter_thread *thread, const struct table *tab
     struct simulation *simulation = thread->meter->simulation;
     double ms = 0;
     pthread_mutex_lock(&simulation->mutex);
-    const struct simulated_table *state = simulation_table(simulation, table->name);
+    struct simulated_table *state = simulation_table(simulation, table->name);
     bool is_delayed = state != NULL &&
                       state->settings.latency_ms + state->settings.latency_jitter_ms > 0 &&
                       (state->settings.latency_rate == 1 ||
-                       simulation_happens(simulation, state->settings.latency_rate));
+                       simulation_happens(state, state->settings.latency_rate));
     if (is_delayed) {
         ms = state->settings.latency_ms;
         if (state->settings.latency_jitter_ms > 0) {
-            ms += state->settings.latency_jitter_ms * simulation_draw(simulation);
+            ms += state->settings.latency_jitter_ms * simulation_draw(state);
         }
         simulation->delayed_count += ms > 0;
     }
@@ -490,7 +506,7 @@ struct simulation *simulation_create(void)
     pthread_condattr_destroy(&monotonic);
     map_init(&simulation->settings);
     map_init(&simulation->tables);
-    simulation->seed = simulation->random = 1;
+    simulation->seed = 1;
     return simulation;
 }
 

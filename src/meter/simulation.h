@@ -1,7 +1,8 @@
 /* meter/simulation.h: simulated faults: throttling, conflicts, server errors, slow answers, stale
  * reads, index lag. Off unless the insight API switches it on, per table. Random decisions come
- * from a seed, so the same calls in the same order get the same faults; throttling by units, index
- * lag and the age of stale reads also depend on the time. */
+ * from a seed, by a sequence for each table, so the same calls on a table in the same order get the
+ * same faults; throttling by units (without `stepMs`), index lag and the age of stale reads also
+ * depend on the time. */
 #ifndef GRAMME_METER_SIMULATION_H
 #define GRAMME_METER_SIMULATION_H
 

@@ -26,6 +26,8 @@ struct simulation_settings {
     double latency_ms;
     double latency_jitter_ms;
     double latency_rate; /* part of the calls that are delayed */
+    double
+        step_ms; /* by which each access advances the clock of units; 0: units are by real time */
 };
 
 /* Units that are left; may be below zero, because they are charged when a call has ended. */
@@ -57,6 +59,8 @@ struct recent_write {
 /* State of one table. */
 struct simulated_table {
     struct simulation_settings settings;
+    uint64_t random;    /* of its own sequence: calls on other tables do not change it */
+    int64_t stepped_us; /* the clock of units if settings.step_ms > 0 */
     struct bucket reads[1 + CAPACITY_INDEX_MAX]; /* of the table, then of its indexes */
     struct bucket writes[1 + CAPACITY_INDEX_MAX];
     struct key_buckets
@@ -81,7 +85,6 @@ struct simulation {
     size_t recent_count;
     size_t recent_bytes;
     uint64_t seed;
-    uint64_t random;
     uint64_t throttled;
     uint64_t errors;
     uint64_t conflicts;
@@ -102,16 +105,16 @@ struct simulation *simulation_create(void);
 void simulation_destroy(struct simulation *simulation);
 /* Charges what a call consumed to the limits of its tables. Takes the mutex. */
 void simulation_charge(struct simulation *simulation, const struct meter_access *accesses);
-/* Forgets the state of all tables and starts the seed's sequence; the mutex is held. */
+/* Forgets the state of all tables, whose sequences start again; the mutex is held. */
 void simulation_restart(struct simulation *simulation);
 /* Forgets recent writes; the mutex is held. */
 void simulation_forget_writes(struct simulation *simulation);
 /* The state of a table; NULL: nothing is simulated on it. The mutex is held. */
 struct simulated_table *simulation_table(struct simulation *simulation, struct str name);
-/* The next number of the seed's sequence, at least 0 and less than 1; the mutex is held. */
-double simulation_draw(struct simulation *simulation);
+/* The next number of the table's sequence, at least 0 and less than 1; the mutex is held. */
+double simulation_draw(struct simulated_table *table);
 /* Decides with probability `rate`. Draws only if there is something to decide, so that a setting of
  * 0 does not change the sequence; the mutex is held. */
-MUST_USE bool simulation_happens(struct simulation *simulation, double rate);
+MUST_USE bool simulation_happens(struct simulated_table *table, double rate);
 
 #endif

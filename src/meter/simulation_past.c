@@ -126,8 +126,8 @@ bool simulation_is_stale(struct meter_thread *thread, const struct table *table,
     struct simulation *simulation = thread->meter->simulation;
     const struct recent_write *recent = NULL;
     pthread_mutex_lock(&simulation->mutex);
-    const struct simulated_table *state = simulation_table(simulation, table->name);
-    if (state != NULL && simulation_happens(simulation, state->settings.stale_read_rate)) {
+    struct simulated_table *state = simulation_table(simulation, table->name);
+    if (state != NULL && simulation_happens(state, state->settings.stale_read_rate)) {
         recent = find_recent(simulation, table->space, row);
     }
     if (recent != NULL) {
@@ -141,14 +141,13 @@ bool simulation_is_stale(struct meter_thread *thread, const struct table *table,
 /* --- ranges --- */
 
 /* Returns the age of the state that a read returns; 0: the newest state. */
-static int64_t decide_age_us(struct simulation *simulation, const struct simulated_table *state,
-                             const struct index *index)
+static int64_t decide_age_us(struct simulated_table *state, const struct index *index)
 {
     int64_t age_us = 0;
     if (index != NULL && index->kind == INDEX_GLOBAL) {
         age_us = (int64_t)(state->settings.index_lag_ms * 1000);
     }
-    if (simulation_happens(simulation, state->settings.stale_read_rate)) {
+    if (simulation_happens(state, state->settings.stale_read_rate)) {
         age_us = MAX(age_us, (int64_t)STALE_US);
     }
     return age_us;
@@ -183,8 +182,8 @@ const struct past *simulation_past(struct meter_thread *thread, const struct ite
     struct past_write *writes = NULL;
     size_t count = 0;
     pthread_mutex_lock(&simulation->mutex);
-    const struct simulated_table *state = simulation_table(simulation, read->table->name);
-    int64_t age_us = state == NULL ? 0 : decide_age_us(simulation, state, read->index);
+    struct simulated_table *state = simulation_table(simulation, read->table->name);
+    int64_t age_us = state == NULL ? 0 : decide_age_us(state, read->index);
     if (age_us > 0 && simulation->recent_count > 0) {
         writes = ARENA_ARRAY(arena, struct past_write, simulation->recent_count);
         count = copy_recent(simulation, read->table->space, age_us, arena, writes);

@@ -14,6 +14,8 @@ enum {
     SURVEYED_AT_ONCE = 200,
     FRESH_MS = 60 * 1000,
     ITEMS_PER_SEGMENT = 5000,
+    ITEMS_PER_SAMPLE = 32 * 1000, /* that the segments of one sample have, on average */
+    HOT_KEYS = 8,                 /* whose collections are measured */
     ENTRIES_PER_INDEX = 1000,
     PARTITIONS_ENTRIES_MIN = 1000, /* an index with fewer entries is not examined for its keys */
 };
@@ -33,12 +35,35 @@ struct surveying {
     bool has_last;
 };
 
+/* The place of a collection among those that are kept; their number: it is not there. A key that is
+ * cut may be that of several. */
+static size_t find_collection(const struct survey *survey, const struct survey_collection *wanted)
+{
+    size_t at = 0;
+    while (at < survey->collection_count &&
+           (wanted->is_cut || survey->collections[at].is_cut ||
+            !str_eq(str_make(survey->collections[at].key, survey->collections[at].key_len),
+                    str_make(wanted->key, wanted->key_len)))) {
+        at++;
+    }
+    return at;
+}
+
 static void keep_collection(struct survey *survey, const struct survey_collection *collection)
 {
-    size_t at = survey->collection_count;
+    size_t known = find_collection(survey, collection);
     if (collection->items == 0) {
         return;
     }
+    if (known < survey->collection_count) {
+        if (survey->collections[known].bytes >= collection->bytes) {
+            return;
+        }
+        survey->collection_count--;
+        memmove(&survey->collections[known], &survey->collections[known + 1],
+                (survey->collection_count - known) * sizeof(*survey->collections));
+    }
+    size_t at = survey->collection_count;
     if (at == SURVEY_COLLECTIONS) {
         if (survey->collections[at - 1].bytes >= collection->bytes) {
             return;
@@ -157,7 +182,7 @@ static void keep_order(struct survey *survey, const struct survey_sort_keys *key
 static void begin_collection(struct surveying *surveying, struct value key)
 {
     struct survey_collection *now = &surveying->now;
-    *now = (struct survey_collection){.is_exact = true};
+    *now = (struct survey_collection){.is_exact = true, .sample = surveying->survey->number};
     now->key_len = (uint8_t)MIN(key.len, (size_t)HEAT_KEY_MAX);
     now->is_cut = key.len > HEAT_KEY_MAX;
     memcpy(now->key, key.data, now->key_len);
@@ -259,21 +284,17 @@ struct segment {
     void (*emit)(struct items_read *read, struct value item);
 };
 
-/* Reads the beginning of a segment, or its end if backward; returns whether it was all of it. */
-static bool read_segment(struct insight *insight, struct surveying *surveying,
-                         const struct segment *segment)
+/* Reads the beginning of a range, or its end if backward; returns whether it was all of it. */
+static bool read_range(struct insight *insight, struct surveying *surveying,
+                       const struct segment *segment, struct key_range range, struct arena *arena)
 {
-    struct arena arena;
-    arena_init(&arena);
-    struct key_range range =
-        range_of_scan(surveying->table, segment->index, segment->number, segment->total, &arena);
     surveying->index = segment->index;
     surveying->done = false;
     surveying->read = (struct items_read){
         .call = {.engine = insight->meter->engine,
-                 .arena = &arena,
+                 .arena = arena,
                  .home = waiting_mailbox_box(insight->mailbox),
-                 .err = ERR_INIT(&arena),
+                 .err = ERR_INIT(arena),
                  .done = read_done},
         .table = surveying->table,
         .index = segment->index,
@@ -285,21 +306,34 @@ static bool read_segment(struct insight *insight, struct surveying *surveying,
     };
     engine_read_items(&surveying->read);
     waiting_mailbox_run(insight->mailbox, &surveying->done);
-    bool is_whole =
-        surveying->read.call.err.code == ERR_NONE && value_is_absent(surveying->read.last_key);
+    return surveying->read.call.err.code == ERR_NONE && value_is_absent(surveying->read.last_key);
+}
+
+static bool read_segment(struct insight *insight, struct surveying *surveying,
+                         const struct segment *segment)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct key_range range =
+        range_of_scan(surveying->table, segment->index, segment->number, segment->total, &arena);
+    bool is_whole = read_range(insight, surveying, segment, range, &arena);
     arena_finish(&arena);
     return is_whole;
 }
 
-/* A segment is a part of the hash space, so a collection is in one segment only. */
-static void survey_items(struct insight *insight, struct surveying *surveying, uint64_t items)
+/* A segment is a part of the hash space, so a collection is in one segment only. `rounds`: how many
+ * samples it takes to read all segments. */
+static void survey_items(struct insight *insight, struct surveying *surveying, uint32_t rounds)
 {
     struct survey *survey = surveying->survey;
-    uint32_t segments = items <= ITEMS_PER_SEGMENT ? 1 : SURVEY_SEGMENTS;
+    uint32_t segments = survey->items_total <= ITEMS_PER_SEGMENT ? 1 : SURVEY_SEGMENTS;
     surveying->sort_keys.index = -1;
+    survey->is_whole = rounds == 1;
     for (uint32_t i = 0; i < segments; i++) {
-        struct segment segment = {
-            .number = i, .total = segments, .limit = ITEMS_PER_SEGMENT, .emit = look_at};
+        struct segment segment = {.number = i * rounds + survey->number % rounds,
+                                  .total = segments * rounds,
+                                  .limit = ITEMS_PER_SEGMENT,
+                                  .emit = look_at};
         surveying->now_hash = 0;
         surveying->now = (struct survey_collection){0};
         bool is_whole = read_segment(insight, surveying, &segment);
@@ -308,6 +342,71 @@ static void survey_items(struct insight *insight, struct surveying *surveying, u
         survey->is_whole = survey->is_whole && is_whole;
     }
     keep_order(survey, &surveying->sort_keys);
+}
+
+static void measure(struct items_read *read, struct value item)
+{
+    struct surveying *surveying = CONTAINER_OF(read, struct surveying, read);
+    surveying->now.items++;
+    surveying->now.bytes += item_size(item);
+}
+
+/* Copies the partition keys that were written most. A key that is cut is not known. */
+static size_t hot_keys(struct meter *meter, const struct table *table,
+                       struct survey_collection out[HOT_KEYS])
+{
+    const struct heat_counter *top[LIMIT_MAX];
+    size_t count = 0;
+    pthread_mutex_lock(&meter->mutex);
+    const struct heat_place *place = heat_find(&meter->heat, table->name, STR_NULL);
+    size_t top_count =
+        place == NULL || place->space != table->space ? 0 : heat_top(place, LIMIT_MAX, top);
+    for (size_t n = 0; n < HOT_KEYS; n++) {
+        size_t best = top_count;
+        for (size_t i = 0; i < top_count; i++) {
+            bool is_better = top[i] != NULL && !top[i]->is_cut && top[i]->write_units > 0 &&
+                             (best == top_count || top[i]->write_units > top[best]->write_units);
+            best = is_better ? i : best;
+        }
+        if (best < top_count) {
+            out[count] = (struct survey_collection){.key_len = top[best]->key_len};
+            memcpy(out[count++].key, top[best]->key, top[best]->key_len);
+            top[best] = NULL;
+        }
+    }
+    pthread_mutex_unlock(&meter->mutex);
+    return count;
+}
+
+static void survey_hot_keys(struct insight *insight, struct surveying *surveying)
+{
+    struct survey_collection keys[HOT_KEYS];
+    size_t count = hot_keys(insight->meter, surveying->table, keys);
+    for (size_t i = 0; i < count; i++) {
+        struct arena arena;
+        arena_init(&arena);
+        struct value key = {(const uint8_t *)keys[i].key, keys[i].key_len};
+        struct key_condition condition = {.hash = {key}};
+        struct key_range range =
+            range_of_query(insight->meter->engine, surveying->table, NULL, &condition, &arena);
+        struct segment segment = {.limit = ITEMS_PER_SEGMENT, .emit = measure};
+        begin_collection(surveying, key);
+        surveying->now.is_exact = read_range(insight, surveying, &segment, range, &arena);
+        keep_collection(surveying->survey, &surveying->now);
+        arena_finish(&arena);
+    }
+}
+
+/* Takes over the collections of earlier samples whose segments have not been read since. */
+static void keep_earlier(struct survey *survey, const struct survey *before, uint32_t rounds)
+{
+    for (size_t i = 0; i < before->collection_count; i++) {
+        const struct survey_collection *collection = &before->collections[i];
+        if (survey->number - collection->sample < rounds &&
+            find_collection(survey, collection) == survey->collection_count) {
+            keep_collection(survey, collection);
+        }
+    }
 }
 
 static void survey_order_of_index(struct insight *insight, struct surveying *surveying, int place)
@@ -345,20 +444,28 @@ static void survey_partitions(struct insight *insight, struct surveying *surveyi
     surveying->survey->index_partitions[place] = count;
 }
 
+/* `before`: the sample before this one, zeroed if there is none of this table. */
 static void make_survey(struct insight *insight, const struct table *table,
-                        const struct table_sizes *sizes, struct survey *survey)
+                        const struct table_sizes *sizes, const struct survey *before,
+                        struct survey *survey)
 {
     struct surveying *surveying = mem_zalloc(sizeof(*surveying));
     *survey = (struct survey){
         .has_table = true,
-        .is_whole = true,
+        .number = before->has_table ? before->number + 1 : 0,
         .at_ms = clock_wall_ms(),
         .version = table->version,
+        .space = table->space,
         .items_total = (uint64_t)sizes->item_count,
     };
     surveying->survey = survey;
     surveying->table = table;
-    survey_items(insight, surveying, survey->items_total);
+    uint32_t rounds = (uint32_t)MIN(survey->items_total / ITEMS_PER_SAMPLE + 1, UINT32_MAX / 16);
+    survey_items(insight, surveying, rounds);
+    if (!survey->is_whole) {
+        survey_hot_keys(insight, surveying);
+    }
+    keep_earlier(survey, before, rounds);
     for (size_t i = 0; i < table->index_count; i++) {
         const struct index *index = &table->indexes[i];
         if (index->key.range_count > 0 && index->status == STATUS_ACTIVE) {
@@ -370,6 +477,11 @@ static void make_survey(struct insight *insight, const struct table *table,
         }
     }
     mem_free(surveying);
+}
+
+static bool is_of(const struct survey *survey, const struct table *table)
+{
+    return survey->version == table->version && survey->space == table->space;
 }
 
 /* Forgets the oldest sample. The mutex is held. */
@@ -425,20 +537,23 @@ void survey_table(struct insight *insight, struct str name, struct survey *out)
     struct meter *meter = insight->meter;
     const struct table *table;
     struct table_sizes sizes;
+    struct survey before = {0};
     if (!insight_table(insight, name, &table, &sizes)) {
         return;
     }
     pthread_mutex_lock(&meter->mutex);
     const struct survey *kept = map_get(&meter->surveys, name);
     bool is_fresh = kept != NULL && clock_wall_ms() - kept->at_ms < FRESH_MS &&
-                    clock_wall_ms() >= kept->at_ms && kept->version == table->version &&
+                    clock_wall_ms() >= kept->at_ms && is_of(kept, table) &&
                     (!kept->is_whole || kept->items == (uint64_t)sizes.item_count);
     if (is_fresh) {
         *out = *kept;
+    } else if (kept != NULL && kept->space == table->space) {
+        before = *kept;
     }
     pthread_mutex_unlock(&meter->mutex);
     if (!is_fresh) {
-        make_survey(insight, table, &sizes, out);
+        make_survey(insight, table, &sizes, &before, out);
         remember(meter, name, out);
     }
     table_release(table);
@@ -463,7 +578,7 @@ const struct survey *survey_kept(const struct meter *meter, const struct table *
 {
     static const struct survey none;
     const struct survey *kept = map_get(&meter->surveys, table->name);
-    return kept != NULL && kept->version == table->version ? kept : &none;
+    return kept != NULL && is_of(kept, table) ? kept : &none;
 }
 
 void survey_tables(struct insight *insight, const struct insight_tables *tables)

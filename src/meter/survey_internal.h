@@ -1,6 +1,8 @@
 /* meter/survey_internal.h: samples the items of a table: the largest item collections, the largest
  * item, the form of sort keys. Reads a bounded part of the table, spread over it; the result is
- * kept for a minute. */
+ * kept for a minute. Samples of a large table read other parts of it each time and take over the
+ * collections that those before them found, so a number of samples covers it. The collections of
+ * the keys that are written most are measured each time. */
 #ifndef GRAMME_METER_SURVEY_INTERNAL_H
 #define GRAMME_METER_SURVEY_INTERNAL_H
 
@@ -19,7 +21,8 @@ struct survey_collection {
     char key[HEAT_KEY_MAX]; /* of the value's encoding */
     uint8_t key_len;
     bool is_cut;
-    bool is_exact; /* all of it was read */
+    bool is_exact;   /* all of it was read */
+    uint32_t sample; /* that measured it: struct survey's `number` */
     uint64_t items;
     uint64_t bytes;
 };
@@ -36,9 +39,11 @@ struct survey_sort_keys {
 
 struct survey {
     bool has_table;
-    bool is_whole; /* every item was read */
+    bool is_whole;   /* every item was read */
+    uint32_t number; /* of this sample of the table, from 0 */
     int64_t at_ms;
     uint32_t version;     /* of the table's description */
+    uint32_t space;       /* of the table: one that is created again has another */
     uint64_t items;       /* that were read */
     uint64_t items_total; /* that the table had */
     uint64_t item_bytes_max;

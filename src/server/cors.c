@@ -72,6 +72,13 @@ static bool is_same_host(struct str authority, struct str scheme, struct str hos
            str_eq(str_skip(host, authority.len), port);
 }
 
+bool cors_is_same(struct str origin, struct str host)
+{
+    struct str scheme;
+    struct str authority = authority_of(origin, &scheme);
+    return authority.len > 0 && is_same_host(authority, scheme, host);
+}
+
 enum cors_verdict cors_judge(const struct cors *cors, struct str origin, struct str host)
 {
     if (str_is_null(origin)) {
@@ -82,12 +89,10 @@ enum cors_verdict cors_judge(const struct cors *cors, struct str origin, struct 
             return CORS_ALLOWED;
         }
     }
-    struct str scheme;
-    struct str authority = authority_of(origin, &scheme);
     if (cors->any) {
         return CORS_ALLOWED;
     }
-    return authority.len > 0 && is_same_host(authority, scheme, host) ? CORS_SAME : CORS_REFUSED;
+    return cors_is_same(origin, host) ? CORS_SAME : CORS_REFUSED;
 }
 
 /* --- headers --- */

@@ -29,6 +29,10 @@ enum cors_verdict {
  */
 enum cors_verdict cors_judge(const struct cors *cors, struct str origin, struct str host);
 
+/* Whether an origin is the host of the request, so that the page is one of this server. Both may be
+ * STR_NULL. */
+bool cors_is_same(struct str origin, struct str host);
+
 /* Appends the CORS header lines of an answer to an allowed origin. */
 void cors_write(const struct cors *cors, struct str origin, struct buf *out);
 /* Headers of a preflight request (OPTIONS). */

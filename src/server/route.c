@@ -391,6 +391,14 @@ static bool notes_resources(const struct router *router, const struct routed_cal
            (call->guarded != NULL || audit_records_all(audit) || api_is_administrative(op));
 }
 
+/* Whether the console looks at data for its user, which it says in a header. That of a page of
+ * another host is ignored. */
+static bool is_from_console(const struct http_exchange *exchange)
+{
+    return UNLIKELY(!str_is_null(http_header(exchange, STR("x-gramme-console")))) &&
+           cors_is_same(http_header(exchange, STR("origin")), http_header(exchange, STR("host")));
+}
+
 /* The service checks first whether the body is JSON, then the target, then the credentials, then
  * the contents of the body. So the body is parsed here only if something else is wrong. */
 static void handle_operation(struct router *router, struct http_exchange *exchange)
@@ -417,6 +425,7 @@ static void handle_operation(struct router *router, struct http_exchange *exchan
     call->api = (struct api_call){
         .guard = call->guarded == NULL ? NULL : &call->guarded->api,
         .notes_resources = notes_resources(router, call, target.op),
+        .is_from_console = is_from_console(exchange),
         .thread = router->threads[exchange->thread].api,
         .family = target.family,
         .operation = target.operation,

@@ -63,6 +63,11 @@ test("errors of the server: each page says what went wrong, and works again when
   await site.call("CreateTable", table("Errors", "S", "S"));
   await site.call("PutItem", { TableName: "Errors", Item: { pk: S("a"), sk: S("1") } });
   const page = await site.open("tables", { refusals: [400, 500] });
+  await page.route(`${site.url}/`, (route) => { /* for calls of the console nothing is simulated: make them those of a program */
+    const headers = route.request().headers();
+    delete headers["x-gramme-console"];
+    return route.continue({ headers });
+  });
   await simulate({ tables: { Errors: { errorRate: 1 } } });
   await visit(page, "tables/Errors");
   await page.getByText("Internal server error").first().waitFor();

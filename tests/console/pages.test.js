@@ -1,7 +1,11 @@
 /* Every page, light and dark, wide and narrow: it shows what it should, axe finds nothing, and it fits its window. */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { test } from "node:test";
-import { checkAxe, checkWidth, close, DESKTOP, eventually, loadSamples, open, PHONE, SMALL_PHONE, startServer, useSite, visit } from "./site.js";
+import { checkAxe, checkWidth, close, DESKTOP, eventually, GRAMME, loadSamples, open, PHONE, SMALL_PHONE, startServer, useSite, visit } from "./site.js";
 
 const TASKS = "tables/task-manager-sandbox-tasks";
 /* Address, and what tells that it is complete. */
@@ -11,7 +15,13 @@ const PAGES = [
   ["heat", "heading", "Heaviest partition keys"], ["findings", "heading", "Findings"], ["cost", "heading", "What if"], ["simulation", "heading", "Rules"], ["connect", "heading", "A first query"],
 ];
 
-const site = useSite(loadSamples);
+const patterns = async () => (await (await fetch(`${site.url}/_gramme/api/patterns?limit=1000`)).json()).patterns;
+
+const site = useSite(async (own) => {
+  await loadSamples(own);
+  const [one] = (await (await fetch(`${own.url}/_gramme/api/patterns`)).json()).patterns;
+  PAGES.push([`patterns/${one.id}`, "table", "Latency"]);
+});
 
 async function waitFor(page, [, role, name]) {
   await page.getByRole("main").getByRole(role, { name, exact: true }).first().waitFor();
@@ -31,6 +41,27 @@ for (const [title, options, rules] of [["light, 1280 px", { ...DESKTOP, colorSch
     await close(page);
   });
 }
+
+test("pages are not traffic: all of them leave the access patterns as they were, and a contract satisfied", async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "gramme-console-"));
+  const run = (...parameters) => spawnSync(GRAMME, ["patterns", ...parameters, "--endpoint", site.url], { encoding: "utf8" });
+  const counted = async () => (await patterns()).map(({ text, calls }) => `${calls} ${text}`).sort();
+  const before = await counted();
+  const contract = path.join(folder, "patterns.json");
+  writeFileSync(contract, run("record").stdout);
+  const page = await site.open("");
+  for (const one of PAGES) {
+    await visit(page, one[0]);
+    await waitFor(page, one);
+  }
+  await close(page);
+  assert.deepEqual(await counted(), before);
+  const { status, stdout } = run("check", contract);
+  assert.equal(status, 0, stdout);
+  const { totals } = await (await fetch(`${site.url}/_gramme/api/overview`)).json();
+  assert.ok(totals.consoleCalls > 10, `${totals.consoleCalls} calls of the console`);
+  rmSync(folder, { recursive: true });
+});
 
 test("everything fits 360 px", async () => {
   const page = await site.open("", SMALL_PHONE);

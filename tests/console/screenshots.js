@@ -53,6 +53,10 @@ const PICTURES = [
     await page.locator("button.open").first().waitFor();
   }],
   ["patterns", "patterns", ".pattern", "light", DESKTOP],
+  ["pattern", "patterns", ".pattern", "light", DESKTOP, async (page) => {
+    await page.getByRole("row", { name: /^Scan CallRecords/ }).getByRole("link").click();
+    await page.getByRole("table", { name: "Latency" }).waitFor();
+  }],
   ["findings", "findings", ".findings li", "light", DESKTOP],
   ["heat", "heat?table=CallRecords", ".ranges", "light", DESKTOP],
   ["cost", "cost?traffic=10", ".what-if", "light", DESKTOP],

@@ -60,7 +60,7 @@ test("simulation: presets and a rule, and what they do to calls", async () => {
   await page.getByText("throttled at 3 read and its own write units").waitFor();
   assert.deepEqual((await state()).tables.Orders, {
     throttle: "provisioned", partitionLimits: false, readUnits: 3, writeUnits: null, burstSeconds: 0, throttleRate: 0, errorRate: 0, conflictRate: 0, staleReadRate: 0.125,
-    indexLagMs: 0, latencyMs: 1, latencyJitterMs: 0, latencyRate: 1,
+    indexLagMs: 0, latencyMs: 1, latencyJitterMs: 0, latencyRate: 1, stepMs: 0,
   });
   assert.equal(await untilRefused("GetItem", KEY), "ProvisionedThroughputExceededException");
   await checkAxe(page, "simulation: on");

@@ -10,7 +10,7 @@ import { storeUrl } from "../support/store.js";
 
 export { checkAxe, checkWidth, DESKTOP, eventually, PHONE, SMALL_PHONE, startBrowser } from "../apps/browser.js";
 
-const GRAMME = process.env.GRAMME ?? fileURLToPath(new URL("../../build/gramme", import.meta.url));
+export const GRAMME = process.env.GRAMME ?? fileURLToPath(new URL("../../build/gramme", import.meta.url));
 
 /* A server in memory (or on PostgreSQL): {url, log(), stop()}. */
 export async function startServer(...options) {

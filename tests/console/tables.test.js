@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { close, useSite, visit } from "./site.js";
 
 const site = useSite();
+const api = async (path) => (await fetch(`${site.url}/_gramme/api/${path}`)).json();
 
 const MUSIC = {
   TableName: "Music", BillingMode: "PAY_PER_REQUEST",
@@ -25,10 +26,16 @@ test("an empty server offers sample data, which fills the console", async () => 
   await page.getByRole("heading", { name: "The server runs, and is empty" }).waitFor();
   await page.getByRole("tab", { name: "Rust" }).click();
   assert.match(await page.getByRole("region", { name: "Rust" }).textContent(), /aws_sdk_dynamodb/);
+  await page.getByText("It reads a table of the sample data").waitFor();
+  await page.getByRole("tab", { name: "AWS CLI" }).click();
+  const first = await page.getByRole("region", { name: "AWS CLI" }).textContent();
   await page.getByRole("button", { name: "Load sample data" }).click();
   await page.getByText("5 tables with").waitFor({ timeout: 60_000 });
   const { TableNames } = await site.call("ListTables", {});
   assert.deepEqual(TableNames, ["CallRecords", "Calls", "cal-app-sam", "poc-itsm-tickets", "task-manager-sandbox-tasks"]);
+  const option = (name) => first.match(new RegExp(`--${name}\\s+'?([^\\s']+|\\{.*?\\})'?(\\s|$)`, "s"))[1];
+  const { Count } = await site.call("Query", { TableName: option("table-name"), KeyConditionExpression: "#k = :v", ExpressionAttributeNames: JSON.parse(option("expression-attribute-names")), ExpressionAttributeValues: JSON.parse(option("expression-attribute-values")) });
+  assert.ok(Count > 0, "the first query finds items of the sample data");
   await visit(page, "tables");
   await page.getByRole("link", { name: "task-manager-sandbox-tasks" }).click();
   await page.getByRole("link", { name: "Model" }).click();
@@ -39,6 +46,13 @@ test("an empty server offers sample data, which fills the console", async () => 
   await page.locator(".item-card").first().click();
   await page.getByRole("dialog", { name: "Edit item" }).waitFor();
   await page.keyboard.press("Escape");
+  const sent = async () => (await api("patterns?limit=1000")).patterns.filter(({ operation }) => operation !== "BatchWriteItem Put").reduce((sum, { calls }) => sum + calls, 0);
+  for (let waited = 0; (await sent()) < 401; waited++) { /* the sample requests, and the query above */
+    assert.ok(waited < 240, "the sample requests are not sent");
+    await page.waitForTimeout(500);
+  }
+  const { findings } = await api("findings");
+  assert.deepEqual(findings.map(({ id, table, index }) => [id, table, index]), [["filter-discards", "CallRecords", null], ["filter-discards", "CallRecords", null]], JSON.stringify(findings));
   await close(page);
 });
 

@@ -95,7 +95,9 @@ def test_unseen_patterns_do_not_fail(gramme, contract):
 
 CASES = {
     "a new Scan": (lambda db, table: db.Scan(TableName=table), "is not declared, and reads the whole table"),
-    "40 read to return 2": (lambda db, table: filtered(db, table, 2), "read 40 items to return 2; at most 10"),
+    "40 read to return 2": (lambda db, table: filtered(db, table, 2), "read 40 items to return 2 in one call; at most 10"),
+    "40 read to return 2, after good calls": (lambda db, table: [filtered(db, table, below) for below in (40, 40, 40, 2)],
+                                              "read 40 items to return 2 in one call; at most 10"),
     "more items": (lambda db, table: query(db, table, Limit=6), "read 6 items in one call; 5 are declared"),
     "over its units": (lambda db, table: db.UpdateItem(
         TableName=table, Key={"pk": S("a"), "sk": S("001")}, UpdateExpression="SET x = :x",
@@ -119,6 +121,43 @@ def test_check_finds(db, table, gramme, contract, tmp_path, case):
     suite = xml.etree.ElementTree.parse(tmp_path / "junit.xml").getroot().find("testsuite")
     assert suite.get("failures") == "1"
     assert expected in suite.find("testcase/failure").get("message")
+
+
+def test_junit_of_names_that_xml_does_not_allow(db, table, gramme, contract, tmp_path):
+    """U+FFFE, U+FFFF and control characters are replaced; other characters beyond ASCII stay."""
+    db.Scan(TableName=table, FilterExpression="#n = :n", ExpressionAttributeNames={"#n": "a\uffff\ufffe\u0001<é\ufffd\U0001f600>"},
+            ExpressionAttributeValues={":n": N(1)})
+    gramme("patterns", "check", str(contract), "--junit", str(tmp_path / "junit.xml"), status=1)
+    case, = xml.etree.ElementTree.parse(tmp_path / "junit.xml").getroot().findall("testsuite/testcase[failure]")
+    assert '"a???<é\ufffd\U0001f600>"' in case.get("name"), case.get("name")
+
+
+def test_the_ratio_of_the_worst_call_is_recorded(db, table, gramme, contract, tmp_path):
+    """A contract that was recorded is satisfied by the traffic that it was recorded of."""
+    for below in (40, 40, 3):
+        filtered(db, table, below)
+    path = tmp_path / "recorded.json"
+    path.write_text(gramme("patterns", "record"))
+    recorded, = json.loads(path.read_text())["patterns"]
+    assert 40 / 3 <= recorded["readPerReturnedMax"] < 13.34
+    gramme("patterns", "check", str(path))
+    filtered(db, table, 2)
+    assert "read 40 items to return 2 in one call; at most 13.334" in gramme("patterns", "check", str(path), status=1)
+
+
+def test_no_traffic(db, table, gramme, contract, tmp_path):
+    """Nothing to check is not silent; with --require-all what is declared must have been seen."""
+    assert "No calls were seen: nothing was checked." in gramme("patterns", "check", str(contract))
+    normal_traffic(db, table)
+    assert "No calls were seen of table Tsks" in gramme("patterns", "check", str(contract), "--table", "Tsks")
+    assert "No calls" not in gramme("patterns", "check", str(contract), "--require-all")
+    gramme("patterns", "reset")
+    db.GetItem(TableName=table, Key={"pk": S("a"), "sk": S("001")})
+    gramme("patterns", "check", str(contract))
+    report = gramme("patterns", "check", str(contract), "--require-all", "--junit", str(tmp_path / "junit.xml"), status=1)
+    assert report.count("is declared, but was not seen") == 4 and "1 patterns as declared, 4 not, 0 declared but" in report
+    assert xml.etree.ElementTree.parse(tmp_path / "junit.xml").getroot().find("testsuite").get("failures") == "4"
+    assert "--require-all is for check" in gramme("patterns", "list", "--require-all", status=2)
 
 
 def test_declared_scan_may_scan(db, table, gramme, contract):

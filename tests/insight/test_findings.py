@@ -132,7 +132,28 @@ def test_consistency_and_conditions(db, insight):
         except Refused as refused:
             assert refused.type == "ConditionalCheckFailedException"
     assert "needless-consistency" in found(insight, table)
-    assert found(insight, other)["conditions-fail"]["numbers"] == {"calls": 20, "failed": 19}
+    finding = found(insight, other)["conditions-fail"]
+    assert finding["numbers"] == {"calls": 20, "failed": 19} and "each failure is charged as a write" in finding["evidence"]
+
+
+def test_inserts_and_transactions_that_fail(db, insight):
+    """An INSERT of an item that exists is a condition that fails, too. A cancelled transaction consumes no units."""
+    table = create_table(db, "pk")
+    for _ in range(20):
+        try:
+            db.ExecuteStatement(Statement=f"INSERT INTO \"{table}\" VALUE {{'pk': 'a'}}")
+        except Refused as refused:
+            assert refused.type == "DuplicateItemException"
+    finding = found(insight, table)["conditions-fail"]
+    assert finding["numbers"] == {"calls": 20, "failed": 19} and "charged" in finding["evidence"]
+    other = create_table(db, "pk")
+    for _ in range(20):
+        try:
+            db.TransactWriteItems(TransactItems=[{"Put": {"TableName": other, "Item": {"pk": S("a")}, "ConditionExpression": "attribute_not_exists(pk)"}}])
+        except Refused as refused:
+            assert refused.type == "TransactionCanceledException"
+    finding = found(insight, other)["conditions-fail"]
+    assert finding["numbers"]["failed"] == 19 and "charged" not in finding["evidence"], finding
 
 
 def test_large_items(db, insight):

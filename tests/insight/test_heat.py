@@ -74,6 +74,35 @@ def test_units_ranges_and_limits(db, insight):
     assert [c["items"] for c in heat["collections"]] == [10, 10, 10] and all(c["exact"] for c in heat["collections"])
 
 
+@pytest.fixture
+def large_table(db):
+    """100,000 keys with one item each, and one with 4,999: more than a sample reads."""
+    table = create_table(db, "pk sk")
+    items = [{"pk": S(f"k{i}"), "sk": S("1")} for i in range(100_000)]
+    items[50_000:50_000] = [{"pk": S("large"), "sk": S(f"{i:04}")} for i in range(4999)]
+    for start in range(0, len(items), 25):
+        db.BatchWriteItem(RequestItems={table: [{"PutRequest": {"Item": item}} for item in items[start:start + 25]]})
+    return table
+
+
+def test_the_largest_collection_is_measured(db, insight, large_table):
+    """Its key has most writes, so one sample is enough."""
+    heat = insight.get("heat", table=large_table)
+    assert heat["itemsTotal"] == 104_999 and heat["itemsExamined"] <= 40_000  # the work is bounded
+    assert heat["collections"][0] == {"key": S("large"), "items": 4999, "bytes": 4999 * 13, "exact": True}
+
+
+def test_samples_cover_a_large_table(db, insight, large_table):
+    """A key without known writes is found by one of the next samples, and stays. A change of the table is a reason for a new sample."""
+    insight.post("reset")
+    found = []
+    for number in range(7):
+        first, = insight.get("heat", table=large_table)["collections"][:1]
+        found.append(first["key"] == S("large") and first["items"] > 1000)
+        db.UpdateTable(TableName=large_table, DeletionProtectionEnabled=number % 2 == 0)
+    assert found == sorted(found) and all(found[3:]), found
+
+
 def test_partiql_ranges(db, insight):
     """A statement that reads several partitions makes heat of each, with its own units."""
     table = create_table(db, "pk sk", gsi={"gsi": "g"})

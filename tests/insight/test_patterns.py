@@ -24,6 +24,42 @@ def table(db):
     return create_table(db, "pk sk", gsi={"gsi": "gk gs"}, lsi={"lsi": "pk ls"})
 
 
+def send(endpoint, operation, body, **headers):
+    headers = {name.replace("_", "-"): value for name, value in headers.items()}
+    request = urllib.request.Request(endpoint, json.dumps(body).encode(), {
+        "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+        "Authorization": "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=00", **headers})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)
+
+
+def test_calls_of_the_console_are_not_traffic(start_server):
+    """The console says in a header that it only looks at data: such a call is counted as one, and in nothing else. The header of a page of
+    another origin, or of a program, is ignored."""
+    server = start_server("memory:", "--cors", "http://other.example")
+    insight = Insight(server.endpoint)
+    with Client(server.endpoint) as db:
+        table = create_table(db, "pk")
+        db.PutItem(TableName=table, Item={"pk": S("a")})
+        insight.post("simulation", {"tables": {table: {"errorRate": 1}}})
+        insight.post("reset")
+        for _ in range(3):
+            assert send(server.endpoint, "Scan", {"TableName": table}, Origin=server.endpoint, X_Gramme_Console="1")["Count"] == 1
+        send(server.endpoint, "PutItem", {"TableName": table, "Item": {"pk": S("b")}}, Origin=server.endpoint, X_Gramme_Console="1")
+        assert insight.patterns() == {} and insight.get("heat")["places"] == []
+        totals = insight.get("overview")["totals"]
+        assert (totals["calls"], totals["consoleCalls"], totals["readUnits"]) == (0, 4, 0)
+        assert insight.get("simulation")["counts"]["errors"] == 0
+        for headers in ({}, {"Origin": "http://other.example"}):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                send(server.endpoint, "Scan", {"TableName": table}, X_Gramme_Console="1", **headers)
+            assert refused.value.code == 500
+        assert insight.pattern(f"Scan {table}")["calls"] == 2
+        assert insight.get("overview")["totals"]["consoleCalls"] == 4
+        insight.post("reset")
+        assert insight.get("overview")["totals"]["consoleCalls"] == 0
+
+
 # operation, request without TableName, text of the pattern ("T" is the table)
 SHAPES = [
     ("GetItem", {"Key": {"pk": S("a"), "sk": S("b")}}, "GetItem T pk = ? AND sk = ?"),

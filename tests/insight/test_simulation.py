@@ -98,6 +98,47 @@ def test_same_seed_same_parts(db, table, insight):
     assert first == second and all(word in text for word in ("Keys", "PutRequest", "CancellationReasons", "ThrottlingError")), text
 
 
+def test_tables_do_not_share_a_sequence(db, table, insight):
+    """Calls on another table between those on this one change nothing."""
+    other = create_table(db, "pk")
+    def run(is_interleaved):
+        insight.post("simulation", {"seed": 7, "tables": {"*": {"throttleRate": 0.3}}})
+        found = []
+        for _ in range(100):
+            found += outcomes(db, table, 1)
+            if is_interleaved:
+                outcomes(db, other, 1)
+        return found
+    alone = run(False)
+    assert run(True) == alone and 10 < alone.count("ThrottlingException") < 50
+    insight.post("simulation", {"seed": 7, "tables": {"*": {"throttleRate": 0.3}}})
+    assert outcomes(db, other, 100) != alone
+    insight.post("simulation", {"tables": {"*": None}})
+
+
+@pytest.mark.parametrize("settings", [
+    {"throttle": "provisioned", "readUnits": 100, "writeUnits": 1000}, {"throttle": "onDemand", "readUnits": 100, "writeUnits": 1000},
+    {"partitionLimits": True}], ids=["provisioned", "onDemand", "partitionLimits"])
+def test_units_by_steps(db, table, insight, settings):
+    """With stepMs units are refilled by calls instead of time: the same calls are throttled, however fast they are."""
+    db.PutItem(TableName=table, Item={"pk": S("k1"), "pad": S("x" * 390_000)})
+    def run(pause):
+        simulate(insight, table, 1, stepMs=10, **settings)
+        found = []
+        for number in range(200):
+            try:
+                # 96 units each: one in a step of 10 ms are too many for 100 a second, and for 3,000 of a partition key
+                db.Query(TableName=table, KeyConditionExpression="pk = :p", ExpressionAttributeValues={":p": S("k1")}, ConsistentRead=True, Select="COUNT")
+                found.append(True)
+            except Refused:
+                found.append(False)
+            time.sleep(pause)
+        return found
+    first = run(0)
+    assert run(0.003) == first and 2 <= first.count(True) < 200
+    assert insight.get("simulation")["tables"][table]["stepMs"] == 10
+
+
 def arn(table, index=None):
     return f"arn:aws:dynamodb:us-east-1:000000000000:table/{table}" + (f"/index/{index}" if index else "")
 
@@ -290,6 +331,14 @@ def test_transactions(db, table, insight):
     with pytest.raises(Refused) as refused:
         db.PutItem(TableName=table, Item={"pk": S("t1")})
     assert (refused.value.type, refused.value.message) == ("TransactionConflictException", "Transaction is ongoing for the item")
+    for read in (lambda: db.TransactGetItems(TransactItems=[{"Get": {"TableName": table, "Key": {"pk": S("k1")}}}]),
+                 lambda: db.ExecuteTransaction(TransactStatements=[{"Statement": f"""SELECT * FROM "{table}" WHERE pk = 'k1'"""}])):
+        with pytest.raises(Refused) as refused:
+            read()
+        assert [reason["Code"] for reason in refused.value.body["CancellationReasons"]] == ["TransactionConflict"]
+    db.GetItem(TableName=table, Key={"pk": S("k1")}, ConsistentRead=True)  # single reads never conflict
+    # BatchWriteItem has no such error.
+    assert db.BatchWriteItem(RequestItems={table: [{"PutRequest": {"Item": {"pk": S("t3")}}}]})["UnprocessedItems"] == {}
     simulate(insight, table, throttle="provisioned", writeUnits=0, conflictRate=0)
     with pytest.raises(Refused) as refused:
         db.TransactWriteItems(TransactItems=items)

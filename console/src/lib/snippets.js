@@ -21,12 +21,12 @@ function literals(type, value) {
   }
 }
 
-/* table: a description, or null; values are those of an item, or placeholders. */
+/* table: a description, or null: the query reads a table of the sample data; values are those of an item, or placeholders. */
 export function snippets({ endpoint, region, table, item }) {
-  const name = table?.TableName ?? "Music";
-  const hash = table?.KeySchema.find((key) => key.KeyType === "HASH").AttributeName ?? "Artist";
+  const name = table?.TableName ?? "Calls";
+  const hash = table?.KeySchema.find((key) => key.KeyType === "HASH").AttributeName ?? "userId";
   const type = table?.AttributeDefinitions.find((one) => one.AttributeName === hash).AttributeType ?? "S";
-  const value = item?.[hash]?.[type] ?? (type === "N" ? "1" : "Nina Simone");
+  const value = item?.[hash]?.[type] ?? (type === "N" ? "1" : "ana");
   const h = JSON.stringify(hash);
   const single = (text) => `'${String(text).replace(/[\\']/g, "\\$&")}'`; /* a literal of PHP */
   const typed = literals(type, value);

@@ -52,6 +52,7 @@ export function FirstQuery({ table, chooser }) {
   return (
     <section class="panel" aria-label="A first query">
       <header><h2>A first query</h2>{chooser}</header>
+      {!table && <p class="body muted small">It reads a table of the sample data: load that first, on the overview.</p>}
       <Loaded of={load}>
         {({ region, description, item }) => (
           <Tabs label="Language" tabs={snippets({ endpoint: location.origin, region, table: description, item }).map(([id, label, code]) => [id, label, <Code label={label} text={code} />])} />

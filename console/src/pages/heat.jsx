@@ -72,7 +72,7 @@ function HeatDetails({ data, table, index }) {
         )}
       </Panel>
       {data.collections?.length > 0 && (
-        <Panel flush title="Largest item collections" footer={data.collectionsAt ? `Of ${data.itemsExamined < data.itemsTotal ? `${count(data.itemsExamined)} of ${count(data.itemsTotal)} items, spread over the table` : "all items"}, ${moment(data.collectionsAt)}; with a local index a collection may have 10 GB` : null}>
+        <Panel flush title="Largest item collections" footer={data.collectionsAt ? `Of ${data.itemsExamined < data.itemsTotal ? `${count(data.itemsExamined)} of ${count(data.itemsTotal)} items in this sample, of samples before it, and of the keys with most writes` : "all items"}, ${moment(data.collectionsAt)}; with a local index a collection and its index entries may have 10 GB` : null}>
           <DataTable label="Largest item collections" rows={data.collections} rowKey={(one) => JSON.stringify(one.key)} columns={[
             { id: "key", label: "Key", cell: (one) => <span class="mono">{short(one.key, 60)}</span>, class: "wrap" },
             { id: "items", label: "Items", num: true, cell: (one) => <>{one.exact ? "" : "≥ "}{count(one.items)}</> }, { id: "bytes", label: "Size", num: true, cell: (one) => bytes(one.bytes) },

@@ -55,7 +55,7 @@ function Live({ names }) {
   usePoll(step === "second" ? 1 : 15, load);
   return (
     <>
-      <Head title="Overview" sub={load.data && `Counting since ${new Date(load.data.overview.insight.since).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" })}`}>
+      <Head title="Overview" sub={load.data && `Counting since ${new Date(load.data.overview.insight.since).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" })}; ${count(load.data.overview.totals.consoleCalls)} calls of this console are left out`}>
         <Segment label="Time" options={[["second", "5 minutes"], ["minute", "24 hours"]]} value={step} onChange={setStep} />
       </Head>
       <Loaded of={load}>{(data) => <LivePicture {...data} />}</Loaded>

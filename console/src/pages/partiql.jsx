@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Editor } from "../editor.jsx";
 import { identifier } from "../lib/code.js";
-import { call, credentials, timed } from "../lib/dynamo.js";
+import { call, callAsProgram, credentials, timed } from "../lib/dynamo.js";
 import { count, duration, plural, unit } from "../lib/format.js";
 import { useSettled } from "../lib/load.js";
 import { isExplainable, readPlan, statementsOf, targetOf, writeOf } from "../lib/plan.js";
@@ -29,7 +29,7 @@ const remembered = () => {
 /* Runs one statement, with more of the answers before if `more` is what an earlier run gave. */
 async function run(statement, before, signal) {
   const start = before?.next;
-  const { answer, ms } = await timed("ExecuteStatement", { Statement: statement, Limit: PAGE, ReturnConsumedCapacity: "INDEXES", ...(start && { NextToken: start }) }, signal);
+  const { answer, ms } = await timed(callAsProgram, "ExecuteStatement", { Statement: statement, Limit: PAGE, ReturnConsumedCapacity: "INDEXES", ...(start && { NextToken: start }) }, signal);
   const units = answer.ConsumedCapacity?.CapacityUnits ?? 0;
   return {
     statement, items: [...(before?.items ?? []), ...(answer.Items ?? [])], next: answer.NextToken ?? null, ms: (before?.ms ?? 0) + ms, units: (before?.units ?? 0) + units, capacity: answer.ConsumedCapacity, requests: (before?.requests ?? 0) + 1,

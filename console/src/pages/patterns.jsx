@@ -49,7 +49,7 @@ function PatternList({ table }) {
   const { view, toolbar, load } = usePatterns({ table, q });
   return (
     <>
-      <Head title="Access patterns" sub={table ? <>of {table} · <a href={to(["patterns"])}>all tables</a></> : "Every call, folded by what it asks for; values are left out."}>
+      <Head title="Access patterns" sub={table ? <>of {table} · <a href={to(["patterns"])}>all tables</a></> : "Every call of a program, folded by what it asks for; values are left out."}>
         <button type="button" class="plain" onClick={() => setResetting(true)}>Reset</button>
         <SampleOffer load={load} />
       </Head>

@@ -8,7 +8,7 @@ import { Badge, Check, Dialog, Empty, Field, Head, Icon, IconButton, Loaded, Not
 import { TableChooser } from "./connect.jsx";
 
 const RATES = [["throttleRate", "Throttled at random", "of all calls are throttled"], ["errorRate", "Errors (HTTP 500)", "of all calls fail"], ["conflictRate", "Transaction conflicts", "of transactions are canceled"], ["staleReadRate", "Stale reads", "of eventually consistent reads are old"], ["latencyRate", "Delayed", "of all calls have the latency below"]];
-const TIMES = [["latencyMs", "Added latency", "ms for each delayed call"], ["latencyJitterMs", "Jitter", "ms more, at random"], ["indexLagMs", "Index lag", "ms until global indexes show a write"], ["burstSeconds", "Burst", "s of unused units may be saved up"]];
+const TIMES = [["latencyMs", "Added latency", "ms for each delayed call"], ["latencyJitterMs", "Jitter", "ms more, at random"], ["indexLagMs", "Index lag", "ms until global indexes show a write"], ["burstSeconds", "Burst", "s of unused units may be saved up"], ["stepMs", "Step", "ms for each call instead of real time; 0: real time"]];
 const THROTTLES = [["off", "Off"], ["provisioned", "By provisioned units"], ["onDemand", "By on-demand limits"]];
 
 /* Ready-made bad days. */
@@ -54,7 +54,7 @@ function Rules({ data, change, edit }) {
   const act = (body, text) => change(body, text).catch(toast.error);
   return (
     <div class="stack">
-      {rules.length > 0 && <Notice kind="warn" title="Simulation is on">Requests fail or wait as the rules below say.</Notice>}
+      {rules.length > 0 && <Notice kind="warn" title="Simulation is on">Requests of programs fail or wait as the rules below say.</Notice>}
       <Stats label="Simulated so far" items={[["Throttled", count(data.counts.throttled)], ["Errors", count(data.counts.errors)], ["Conflicts", count(data.counts.conflicts)], ["Stale reads", count(data.counts.staleReads)], ["Delayed", count(data.counts.delayed)]]} />
       <Panel flush title="Rules" actions={rules.length > 0 && <button type="button" onClick={() => act({ tables: Object.fromEntries(rules.map(([table]) => [table, null])) }, "All rules removed")}>Turn all off</button>}>
         {rules.length === 0 ? (
@@ -93,7 +93,7 @@ function Rule({ edited, onClose, onSave }) {
   const { names } = useTables();
   const [table, setTable] = useState(edited.table);
   const [isAll, setAll] = useState(edited.table === "*");
-  const [rule, setRule] = useState({ throttle: "off", readUnits: 5, writeUnits: 5, burstSeconds: 0, partitionLimits: false, throttleRate: 0, latencyMs: 0, latencyJitterMs: 0, latencyRate: 1, indexLagMs: 0, errorRate: 0, conflictRate: 0, staleReadRate: 0, ...edited.settings });
+  const [rule, setRule] = useState({ throttle: "off", readUnits: 5, writeUnits: 5, burstSeconds: 0, partitionLimits: false, throttleRate: 0, latencyMs: 0, latencyJitterMs: 0, latencyRate: 1, indexLagMs: 0, errorRate: 0, conflictRate: 0, staleReadRate: 0, stepMs: 0, ...edited.settings });
   const set = (part) => setRule({ ...rule, ...part });
   const number = (name, factor = 1) => ({ type: "number", min: 0, step: "any", value: Math.round(rule[name] * factor * 1000) / 1000, onInput: (event) => set({ [name]: Number(event.currentTarget.value) / factor }) });
   /* Empty: as the table has them. */

@@ -1,6 +1,6 @@
 /* Loads the sample data in one click, then sends some requests as the applications would. */
 import { useRef, useState } from "preact/hooks";
-import { call } from "../lib/dynamo.js";
+import { call, callAsProgram } from "../lib/dynamo.js";
 import { plural } from "../lib/format.js";
 import { loadTables } from "../lib/schema.js";
 import { Failure, Icon, toast } from "../ui.jsx";
@@ -28,7 +28,7 @@ async function writeItems(table, items, onWritten) {
   for (let at = 0; at < items.length; at += 25) {
     let requests = { [table]: items.slice(at, at + 25).map((Item) => ({ PutRequest: { Item } })) };
     while (Object.keys(requests).length > 0) {
-      requests = (await call("BatchWriteItem", { RequestItems: requests })).UnprocessedItems;
+      requests = (await callAsProgram("BatchWriteItem", { RequestItems: requests })).UnprocessedItems;
     }
     onWritten(Math.min(25, items.length - at));
   }

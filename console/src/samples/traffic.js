@@ -1,6 +1,6 @@
 /* Requests as the five applications send them: the access patterns of their documents, a few times each, so that the
  * insight pages have something to show. */
-import { call } from "../lib/dynamo.js";
+import { callAsProgram } from "../lib/dynamo.js";
 
 const S = (text) => ({ S: text });
 const pick = (list) => list[Math.floor(Math.random() * list.length)];
@@ -26,6 +26,7 @@ function requests(of) {
       ExpressionAttributeValues: { ":s": S(pick(["open", "in_progress", "closed"])), ":now": S(new Date().toISOString()) } }]],
     [6, () => query("Calls", null, "userId = :user", { ":user": pick(of.Calls).userId })],
     [6, () => query("Calls", "byUserStatus", "userStatus = :user_status AND sk >= :now", { ":user_status": S(`${pick(of.Calls).userId.S}#SCHEDULED`), ":now": S(String(Date.now())) }, { Limit: 1 })],
+    [4, () => query("Calls", "byCallId", "callId = :call", { ":call": pick(of.Calls).callId })],
     [4, () => query("Calls", "byProvider", "providerId = :provider", { ":provider": pick(of.Calls).providerId })],
     [6, () => query("cal-app-sam", "startDateIndex", "PK = :event AND startDate BETWEEN :first AND :last", { ":event": S("EVENT"), ":first": S("2026-01-01"), ":last": S("2030-01-01") })],
     [6, () => query("CallRecords", "ReconciliationIndex", "GSI_Recon_PK = :status AND GSI_Recon_SK > :lookbackDate", { ":status": S(`STATUS#PENDING#${Math.floor(Math.random() * 5)}`), ":lookbackDate": S("2020") })],
@@ -36,6 +37,7 @@ function requests(of) {
 }
 
 const PAUSE_MS = 100;
+const STRIDE = 37; /* through the list of requests, so that they mix: each is sent as often as its weight says */
 
 /* Sends `count` requests, three at a time and about thirty a second, so that one can watch; onProgress(done). Errors are the
  * server's to count. */
@@ -45,9 +47,8 @@ export async function sendTraffic(samples, count, onProgress, signal) {
   let done = 0;
   const work = async () => {
     while (done < count && !signal.aborted) {
-      done++;
-      const [operation, input] = pick(weighted)();
-      await call(operation, { ...input, ReturnConsumedCapacity: "INDEXES" }, signal).catch(() => {});
+      const [operation, input] = weighted[(done++ * STRIDE) % weighted.length]();
+      await callAsProgram(operation, { ...input, ReturnConsumedCapacity: "INDEXES" }, signal).catch(() => {});
       onProgress(done);
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }

@@ -21,7 +21,7 @@ const FILTERED_LIMIT = 1000; /* items to read by a request with a filter; a page
 async function readPage({ operation, input }, start, size, signal) {
   const page = { items: [], scanned: 0, units: 0, ms: 0, requests: 0, next: start };
   do {
-    const { answer, ms } = await timed(operation,
+    const { answer, ms } = await timed(call, operation,
       { ...input, Limit: input.FilterExpression ? Math.max(size, FILTERED_LIMIT) : size - page.items.length, ReturnConsumedCapacity: "TOTAL", ...(page.next && { ExclusiveStartKey: page.next }) }, signal);
     page.items.push(...answer.Items);
     page.scanned += answer.ScannedCount;

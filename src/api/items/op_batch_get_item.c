@@ -276,7 +276,7 @@ static bool admit_keys(struct batch_get *op)
     struct api_call *call = op->call;
     struct err refused = ERR_INIT(call->arena);
     size_t count = 0;
-    if (LIKELY(!simulation_is_on(call->thread->meter))) {
+    if (LIKELY(!simulation_is_on(call->meter))) {
         return true;
     }
     op->held_back = ARENA_ARRAY(call->arena, bool, op->key_count);

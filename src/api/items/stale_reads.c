@@ -5,11 +5,11 @@
 
 void api_write_items(struct api_call *call, struct items_write *const *writes, size_t count)
 {
-    if (UNLIKELY(simulation_is_on(call->thread->meter))) {
+    if (UNLIKELY(simulation_is_on(call->meter))) {
         for (size_t i = 0; i < count; i++) {
             for (size_t k = 0; k < writes[i]->write_count; k++) {
                 struct item_write *write = &writes[i]->writes[k];
-                write->want_old |= simulation_wants_writes(call->thread->meter, write->table);
+                write->want_old |= simulation_wants_writes(call->meter, write->table);
             }
         }
     }
@@ -18,14 +18,14 @@ void api_write_items(struct api_call *call, struct items_write *const *writes, s
 
 void api_remember_writes(struct api_call *call, const struct items_write *write)
 {
-    if (LIKELY(!simulation_is_on(call->thread->meter)) || write->failed || write->replayed ||
+    if (LIKELY(!simulation_is_on(call->meter)) || write->failed || write->replayed ||
         write->call.err.code != ERR_NONE) {
         return;
     }
     for (size_t i = 0; i < write->write_count; i++) {
         const struct item_write *one = &write->writes[i];
         if (one->kind != WRITE_CHECK) {
-            simulation_remember(call->thread->meter, one->table,
+            simulation_remember(call->meter, one->table,
                                 &(struct past_write){.row = one->key.row,
                                                      .old_item = one->old_item,
                                                      .new_item = one->new_item});
@@ -37,8 +37,8 @@ void api_see_past_item(struct api_call *call, const struct table *table, struct 
                        struct row *row)
 {
     struct value old;
-    if (UNLIKELY(simulation_is_on(call->thread->meter)) &&
-        simulation_is_stale(call->thread->meter, table, row_key, call->arena, &old)) {
+    if (UNLIKELY(simulation_is_on(call->meter)) &&
+        simulation_is_stale(call->meter, table, row_key, call->arena, &old)) {
         row->item = old;
         row->size = value_is_absent(old) ? 0 : item_size(old);
     }
@@ -46,8 +46,8 @@ void api_see_past_item(struct api_call *call, const struct table *table, struct 
 
 void api_read_items(struct api_call *call, struct items_read *read)
 {
-    if (UNLIKELY(simulation_is_on(call->thread->meter)) && !read->consistent && !read->fetch) {
-        read->past = simulation_past(call->thread->meter, read, call->arena);
+    if (UNLIKELY(simulation_is_on(call->meter)) && !read->consistent && !read->fetch) {
+        read->past = simulation_past(call->meter, read, call->arena);
     }
     engine_read_items(read);
 }

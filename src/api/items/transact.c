@@ -131,12 +131,11 @@ static bool refuse_item(struct api_call *call, const struct item_write *writes, 
 
 bool transact_admit(struct api_call *call, struct item_write *writes, size_t count)
 {
-    for (size_t i = 0; simulation_is_on(call->thread->meter) && i < count; i++) {
+    for (size_t i = 0; simulation_is_on(call->meter) && i < count; i++) {
         struct meter_access access;
         struct throttling ignored;
         write_describe(&access, "", &writes[i]);
-        if (!simulation_admit(call->thread->meter, &access, call->arena, &ignored,
-                              &writes[i].err)) {
+        if (!simulation_admit(call->meter, &access, call->arena, &ignored, &writes[i].err)) {
             return refuse_item(call, writes, count, i);
         }
     }
@@ -284,7 +283,7 @@ static void read_done(struct engine_call *engine_call)
 static bool admit_read(struct transact_read *read)
 {
     struct api_call *call = read->call;
-    if (LIKELY(!simulation_is_on(call->thread->meter))) {
+    if (LIKELY(!simulation_is_on(call->meter))) {
         return true;
     }
     struct item_write *reasons = ARENA_ARRAY(call->arena, struct item_write, read->count);
@@ -293,9 +292,10 @@ static bool admit_read(struct transact_read *read)
     }
     for (size_t i = 0; i < read->count; i++) {
         struct throttling ignored;
-        struct meter_access access = {.table = read->tables[i], .partition = read->keys[i].hash};
-        if (!simulation_admit(call->thread->meter, &access, call->arena, &ignored,
-                              &reasons[i].err)) {
+        struct meter_access access = {.operation = "TransactGetItems",
+                                      .table = read->tables[i],
+                                      .partition = read->keys[i].hash};
+        if (!simulation_admit(call->meter, &access, call->arena, &ignored, &reasons[i].err)) {
             return refuse_item(call, reasons, read->count, i);
         }
     }

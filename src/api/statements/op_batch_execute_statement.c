@@ -370,14 +370,14 @@ static void run_writes(struct batch_execute *op)
 static void admit_members(struct batch_execute *op)
 {
     struct api_call *call = op->call;
-    for (size_t i = 0; simulation_is_on(call->thread->meter) && i < op->count; i++) {
+    for (size_t i = 0; simulation_is_on(call->meter) && i < op->count; i++) {
         struct batch_member *member = &op->members[i];
         struct throttling ignored;
         struct meter_access access = {.flags = op->reads ? 0u : METER_WRITE,
                                       .table = member->partiql.table,
                                       .partition = member->key.hash};
-        member->ran = member->ran && simulation_admit(call->thread->meter, &access, call->arena,
-                                                      &ignored, &member->err);
+        member->ran = member->ran &&
+                      simulation_admit(call->meter, &access, call->arena, &ignored, &member->err);
     }
 }
 
