@@ -32,15 +32,22 @@ struct str backup_row_name(struct arena *arena, struct str id, struct str table_
     return arena_format(arena, "%.*s/%.*s", STR_ARG(id), STR_ARG(table_name));
 }
 
+/* The ID may be one of a request, of any length; a table's name has no slash. */
 struct str backup_id(struct str row_name)
 {
-    return str_make(row_name.data, MIN(row_name.len, (size_t)BACKUP_ID_LEN));
+    const char *slash = memrchr(row_name.data, '/', row_name.len);
+    return slash == NULL ? row_name : str_make(row_name.data, (size_t)(slash - row_name.data));
+}
+
+struct str backup_table_name(struct str row_name)
+{
+    return str_skip(row_name, MIN(row_name.len, backup_id(row_name).len + 1));
 }
 
 struct str backup_arn(const struct engine *engine, struct arena *arena, struct str row_name)
 {
     struct str id = backup_id(row_name);
-    struct str table = str_skip(row_name, MIN(row_name.len, (size_t)BACKUP_ID_LEN + 1));
+    struct str table = backup_table_name(row_name);
     return arena_format(arena, "arn:aws:dynamodb:%.*s:%.*s:table/%.*s/backup/%.*s",
                         STR_ARG(engine->region), STR_ARG(engine->account), STR_ARG(table),
                         STR_ARG(id));
