@@ -577,6 +577,21 @@ bool backup_begin_restore(struct table_create *create, struct str row, struct st
     return true;
 }
 
+bool backup_end_failed_restore(struct table_delete *remove, struct str row,
+                               struct store_batch *batch)
+{
+    struct backup backup;
+    if (str_is_null(row)) { /* there is nothing to release */
+        return true;
+    }
+    if (!backup_decode(remove->call.arena, row, &backup, &remove->call.err)) {
+        return false;
+    }
+    backup.target = STR_NULL;
+    store_batch_put(batch, 2, backup_encode(remove->call.arena, &backup));
+    return true;
+}
+
 /* --- point-in-time recovery --- */
 
 static const int64_t day_ms = (int64_t)24 * 60 * 60 * 1000;
