@@ -522,6 +522,7 @@ void backup_prepare_restore(struct table_create *create, struct table *table, st
     };
     table->status = STATUS_CREATING;
     table->created_ms = clock_wall_ms();
+    table->on_demand_since_ms = table->billing == BILLING_PAY_PER_REQUEST ? table->created_ms : 0;
     table->history_space = 0;
     table->history_since = 0;
     table->history_holds = 0;
