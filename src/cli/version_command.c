@@ -16,9 +16,11 @@ static const char help[] =
 /* BUILD_LIBRARIES: "name version, name version", from the build. */
 static void print_text(void)
 {
-    printf("gramme %s\ncommit %s\nstore format %d (upgrades %d), on PostgreSQL %d\nlibraries %s\n",
-           GRAMME_VERSION, build_commit, STORE_FORMAT, STORE_FORMAT_OLDEST, PG_FORMAT,
-           BUILD_LIBRARIES);
+    printf("gramme %s\ncommit %s\nstore format %d (upgrades %d to %d), on PostgreSQL %d (upgrades "
+           "%d)\n"
+           "libraries %s\n",
+           GRAMME_VERSION, build_commit, STORE_FORMAT, STORE_FORMAT_OLDEST, STORE_FORMAT - 1,
+           PG_FORMAT, PG_FORMAT - 1, BUILD_LIBRARIES);
 }
 
 static void print_json(void)

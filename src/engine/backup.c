@@ -32,15 +32,22 @@ struct str backup_row_name(struct arena *arena, struct str id, struct str table_
     return arena_format(arena, "%.*s/%.*s", STR_ARG(id), STR_ARG(table_name));
 }
 
+/* The ID may be one of a request, of any length; a table's name has no slash. */
 struct str backup_id(struct str row_name)
 {
-    return str_make(row_name.data, MIN(row_name.len, (size_t)BACKUP_ID_LEN));
+    const char *slash = memrchr(row_name.data, '/', row_name.len);
+    return slash == NULL ? row_name : str_make(row_name.data, (size_t)(slash - row_name.data));
+}
+
+struct str backup_table_name(struct str row_name)
+{
+    return str_skip(row_name, MIN(row_name.len, backup_id(row_name).len + 1));
 }
 
 struct str backup_arn(const struct engine *engine, struct arena *arena, struct str row_name)
 {
     struct str id = backup_id(row_name);
-    struct str table = str_skip(row_name, MIN(row_name.len, (size_t)BACKUP_ID_LEN + 1));
+    struct str table = backup_table_name(row_name);
     return arena_format(arena, "arn:aws:dynamodb:%.*s:%.*s:table/%.*s/backup/%.*s",
                         STR_ARG(engine->region), STR_ARG(engine->account), STR_ARG(table),
                         STR_ARG(id));
@@ -515,6 +522,7 @@ void backup_prepare_restore(struct table_create *create, struct table *table, st
     };
     table->status = STATUS_CREATING;
     table->created_ms = clock_wall_ms();
+    table->on_demand_since_ms = table->billing == BILLING_PAY_PER_REQUEST ? table->created_ms : 0;
     table->history_space = 0;
     table->history_since = 0;
     table->history_holds = 0;
@@ -567,6 +575,21 @@ bool backup_begin_restore(struct table_create *create, struct str row, struct st
     }
     backup.target = create->wanted->name;
     store_batch_put(batch, 3, backup_encode(call->arena, &backup));
+    return true;
+}
+
+bool backup_end_failed_restore(struct table_delete *remove, struct str row,
+                               struct store_batch *batch)
+{
+    struct backup backup;
+    if (str_is_null(row)) { /* there is nothing to release */
+        return true;
+    }
+    if (!backup_decode(remove->call.arena, row, &backup, &remove->call.err)) {
+        return false;
+    }
+    backup.target = STR_NULL;
+    store_batch_put(batch, 2, backup_encode(remove->call.arena, &backup));
     return true;
 }
 

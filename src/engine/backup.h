@@ -26,8 +26,10 @@ enum { RECOVERY_DAYS_MAX = 35, RESTORES_MAX = 50 };
 struct str backup_arn(const struct engine *engine, struct arena *arena, struct str row_name);
 /* Returns the row name ID/TABLE, from the two parts of an ARN. */
 struct str backup_row_name(struct arena *arena, struct str id, struct str table_name);
-/* Returns the id in a row name. */
+/* Returns the id in a row name; of a request's ARN it has any length. */
 struct str backup_id(struct str row_name);
+/* Returns the table's name in a row name. */
+struct str backup_table_name(struct str row_name);
 
 /* --- CreateBackup --- */
 

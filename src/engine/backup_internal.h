@@ -25,6 +25,10 @@ struct str backup_add_pin(struct table_change *change, struct table *made, int64
  * declared key. False: create->call.err. */
 MUST_USE bool backup_begin_restore(struct table_create *create, struct str row,
                                    struct store_batch *batch);
+/* The table of a restore that has failed is deleted: the backup in `row`, the third declared key,
+ * may be used again. False: remove->call.err. */
+MUST_USE bool backup_end_failed_restore(struct table_delete *remove, struct str row,
+                                        struct store_batch *batch);
 /* A table with a history is deleted: keeps its description, and makes the system backup if
  * point-in-time recovery is on. */
 void backup_keep_deleted(struct table_delete *remove, struct table *table,
@@ -37,8 +41,9 @@ bool recovery_is_beginning(const struct table *table);
 struct restoring;
 enum restore_result {
     RESTORE_MORE,
-    RESTORE_LATER,  /* --table-delay-ms is not over */
-    RESTORE_FAILED, /* the store failed: the step can be repeated */
+    RESTORE_LATER,      /* --table-delay-ms is not over */
+    RESTORE_FAILED,     /* the store failed: the step can be repeated */
+    RESTORE_UNREADABLE, /* items are in damaged blocks: the restore cannot end */
     RESTORE_OVER
 };
 /* Takes the next step. `*state` is NULL at first, and private to the function. */

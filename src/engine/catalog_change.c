@@ -242,6 +242,17 @@ void engine_change_table(struct table_change *change)
 
 /* --- DeleteTable --- */
 
+/* The table may have become ACTIVE, or have been replaced, meanwhile. */
+static bool end_failed_restore(struct table_delete *remove, const struct table *table,
+                               struct str backup_row, struct store_batch *batch)
+{
+    if (table->restore.space == 0 || table->space != remove->failed_restore->space) {
+        return err_set(&remove->call.err, ERR_RESOURCE_NOT_FOUND, MESSAGE_TABLE_NOT_FOUND,
+                       STR_ARG(remove->name));
+    }
+    return backup_end_failed_restore(remove, backup_row, batch);
+}
+
 static bool delete_eval(struct store_update *update, const struct str *rows,
                         struct store_batch *batch)
 {
@@ -261,6 +272,9 @@ static bool delete_eval(struct store_update *update, const struct str *rows,
     }
     if (index_is_changing(&table)) {
         return err_set(err, ERR_RESOURCE_IN_USE, MESSAGE_INDEXES_ARE_CHANGING);
+    }
+    if (remove->failed_restore != NULL && !end_failed_restore(remove, &table, rows[2], batch)) {
+        return false;
     }
     store_batch_erase(batch, 0);
     remove->row = arena_copy(remove->call.arena, rows[0]);
@@ -308,13 +322,17 @@ static void delete_done(struct store_update *update)
 void engine_delete_table(struct table_delete *remove)
 {
     struct engine_call *call = &remove->call;
-    struct str *keys = ARENA_ARRAY(call->arena, struct str, 2);
+    struct str *keys = ARENA_ARRAY(call->arena, struct str, 3);
+    bool is_restore = remove->failed_restore != NULL;
     keys[0] = catalog_key(call->arena, "table", remove->name);
     keys[1] = follow_version_key(call->arena);
+    if (is_restore) {
+        keys[2] = backup_key(call->arena, remove->failed_restore->restore.backup_row);
+    }
     remove->table = NULL;
     remove->update = (struct store_update){
         .keys = keys,
-        .key_count = 2,
+        .key_count = is_restore ? 3 : 2,
         .arena = call->arena,
         .home = publisher(call->engine),
         .eval = delete_eval,

@@ -179,7 +179,10 @@ struct table_delete {
     struct str name;
     const struct table *table; /* as it was, acquired; NULL on error */
     bool may_be_creating;      /* the table may be CREATING: of an import that failed */
-    bool is_kept;              /* backups need its items */
+    /* Not NULL: the table of a restore that has failed, which is deleted only if it is still being
+     * restored. */
+    const struct table *failed_restore;
+    bool is_kept; /* backups need its items */
     struct store_update update;
     struct str row;
     struct str stream_row;

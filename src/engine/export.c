@@ -31,7 +31,7 @@ struct str export_token_key(struct arena *arena, struct str token)
 struct str export_arn(const struct engine *engine, struct arena *arena, struct str row_name)
 {
     struct str id = backup_id(row_name);
-    struct str table = str_skip(row_name, MIN(row_name.len, (size_t)BACKUP_ID_LEN + 1));
+    struct str table = backup_table_name(row_name);
     return arena_format(arena, "arn:aws:dynamodb:%.*s:%.*s:table/%.*s/export/%.*s",
                         STR_ARG(engine->region), STR_ARG(engine->account), STR_ARG(table),
                         STR_ARG(id));

@@ -74,11 +74,14 @@ struct history_reader {
     size_t count;
     bool is_last;
 
+    bool is_unreadable; /* the last read failed on damaged rows: later attempts fail, too */
+
     struct arena arena; /* private, as the next */
     struct arena scratch;
 };
 
-/* Reads the next chunk. False: the store could not be read; the caller may try again. Blocks. */
+/* Reads the next chunk. False: the store could not be read; the caller may try again, unless
+ * `is_unreadable`. Blocks. */
 MUST_USE bool history_read(struct history_reader *reader);
 /* Frees the memory of the chunk. */
 void history_reader_finish(struct history_reader *reader);

@@ -205,6 +205,7 @@ bool history_read(struct history_reader *reader)
     arena_reset(&reader->scratch);
     reader->count = 0;
     bool ok = read_rows(&chunk) && read_history(&chunk);
+    reader->is_unreadable = !ok && (chunk.is_bad || chunk.range.range.is_unreadable);
     if (ok) {
         cut_rows(&chunk);
         reader->items = ARENA_ARRAY(&made, struct history_item, chunk.row_count + chunk.past_count);

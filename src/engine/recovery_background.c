@@ -276,6 +276,40 @@ static bool is_instant_settled(struct round *round, const struct table *table,
            background_settle(round->background, &round->arena) >= table->restore.instant_ns;
 }
 
+/* Deletes the internal backup of a restore to a point in time, which is not needed any more. */
+static void release_instant(struct round *round, const struct table *table)
+{
+    bool is_internal = str_is_null(table->restore.backup_arn);
+    if (is_internal && !delete_backup(round, table->restore.backup_row)) {
+        round->has_failed = true;
+    }
+}
+
+/* Items cannot be read: deletes the table. Its backup can be used again. */
+static void give_up_restore(struct round *round, const struct table *table)
+{
+    struct background_wait wait;
+    struct table_delete remove = {
+        .call = background_call(round->background, &round->arena, &wait),
+        .name = table->name,
+        .may_be_creating = true,
+        .failed_restore = table,
+    };
+    engine_delete_table(&remove);
+    background_wait_for(round->background, &wait);
+    table_release(remove.table);
+    enum err_code code = remove.call.err.code;
+    if (code != ERR_NONE) { /* not found: another server has ended the restore */
+        round->has_failed = round->has_failed || code != ERR_RESOURCE_NOT_FOUND;
+        return;
+    }
+    log_write(LOG_ERROR, "restore",
+              "table %.*s: failed, and the table is deleted: the store is damaged, and some items "
+              "of %.*s cannot be read",
+              STR_ARG(table->name), STR_ARG(table->restore.table_arn));
+    release_instant(round, table);
+}
+
 /* True: there is more to do at once. */
 static bool restore_table(struct round *round, const struct table *table)
 {
@@ -288,11 +322,9 @@ static bool restore_table(struct round *round, const struct table *table)
     if (result == RESTORE_OVER) {
         restoring_destroy(entry->state);
         entry->state = NULL;
-        if (str_is_null(
-                table->restore.backup_arn)) { /* an internal backup, which is not needed any more */
-            bool ok = delete_backup(round, table->restore.backup_row);
-            round->has_failed = round->has_failed || !ok;
-        }
+        release_instant(round, table);
+    } else if (result == RESTORE_UNREADABLE) {
+        give_up_restore(round, table);
     }
     round->is_pending = round->is_pending || result == RESTORE_LATER;
     round->has_failed = round->has_failed || result == RESTORE_FAILED;

@@ -257,18 +257,21 @@ static struct restoring *begin(struct background *background, const struct table
 }
 
 /* Copies the next chunk and stores how far that is. */
-static bool copy_chunk(struct background *background, struct restoring *state,
-                       const struct table *table)
+static enum restore_result copy_chunk(struct background *background, struct restoring *state,
+                                      const struct table *table)
 {
     int64_t start_us = clock_monotonic_us();
-    if (!history_read(&state->reader) || !write_items(background, state, table) ||
+    if (!history_read(&state->reader)) {
+        return state->reader.is_unreadable ? RESTORE_UNREADABLE : RESTORE_FAILED;
+    }
+    if (!write_items(background, state, table) ||
         (!state->reader.is_last && !write_cursor(background, state))) {
-        return false;
+        return RESTORE_FAILED;
     }
     state->item_count += state->reader.count;
     background_give_way(background, clock_monotonic_us() - start_us);
     tell_progress(state, table, false);
-    return true;
+    return RESTORE_MORE;
 }
 
 enum restore_result restore_step(struct background *background, const struct table *table,
@@ -285,10 +288,12 @@ enum restore_result restore_step(struct background *background, const struct tab
         return RESTORE_FAILED;
     }
     arena_reset(&state->arena);
-    if (!state->reader.is_last && !copy_chunk(background, state, table)) {
+    enum restore_result result =
+        state->reader.is_last ? RESTORE_MORE : copy_chunk(background, state, table);
+    if (result != RESTORE_MORE) {
         restoring_destroy(state); /* starts again at the stored cursor */
         *state_at = NULL;
-        return RESTORE_FAILED;
+        return result;
     }
     if (!state->reader.is_last) {
         return RESTORE_MORE;

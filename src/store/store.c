@@ -134,6 +134,7 @@ void store_get(struct store *store, struct store_get *get)
 
 void store_range(struct store *store, struct store_range *range)
 {
+    range->is_unreadable = false;
     store->ops->range(store, range);
 }
 

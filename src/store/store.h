@@ -131,6 +131,9 @@ struct store_range {
     bool put_off;
 
     enum store_status status; /* STORE_OK also if row() has ended the range */
+    /* Only if STORE_FAILED: rows of the range are in a damaged block or in quarantine, so later
+     * attempts fail, too. */
+    bool is_unreadable;
 
     struct task task; /* private to the store, as the next */
     void *internal;

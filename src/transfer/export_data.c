@@ -243,13 +243,24 @@ static void report(struct data_writer *writer)
     }
 }
 
+static enum step fail_unreadable(struct export_job *job)
+{
+    job->export.failure_code = STR("InternalError");
+    job->export.failure_message =
+        STR("Some items of the table cannot be read: the store is damaged");
+    return STEP_FAILED;
+}
+
 /* Reads and writes the next chunk. */
 static enum step write_chunk(struct data_writer *writer)
 {
     struct background *background = &writer->job->exporter->background;
     int64_t start_us = clock_monotonic_us();
-    if (background_is_stopping(background) || !history_read(&writer->reader)) {
+    if (background_is_stopping(background)) {
         return STEP_LATER;
+    }
+    if (!history_read(&writer->reader)) {
+        return writer->reader.is_unreadable ? fail_unreadable(writer->job) : STEP_LATER;
     }
     enum step step = STEP_DONE;
     for (size_t i = 0; i < writer->reader.count && step == STEP_DONE; i++) {

@@ -28,7 +28,7 @@ enum step {
     STEP_DONE,
     STEP_SOON,   /* not all changes up to its instants are decided: it has not begun */
     STEP_LATER,  /* the store failed, or the server stops: the export is resumed */
-    STEP_FAILED, /* the export fails: see job->error */
+    STEP_FAILED, /* the export fails: see job->export.failure_code, or else job->error */
 };
 
 /* An export that is being carried out. */

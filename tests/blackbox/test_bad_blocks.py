@@ -1,5 +1,5 @@
 """A bad block in an SST file: requests for its rows get 500 and the log names it once; everything else is served at full
-speed, items beside it expire, and compactions put it into quarantine."""
+speed, items beside it expire, exports and restores that need it fail, and compactions put it into quarantine."""
 
 import os
 import random
@@ -9,11 +9,13 @@ import time
 
 import pytest
 
+from backups import create_backup, everything, restore, set_recovery, wait_recovery, wait_restored
 from clock import TEST_CLOCK, advance_clock
 from expiry import enable_ttl
+from exports import export, table_arn, wait_export
 from rich_store import gramme
 from server import Server
-from tables import create_table
+from tables import create_table, put_all
 from values import item
 from waiting import poll
 from wire import Client, Refused
@@ -43,12 +45,16 @@ def flip(path, places):
 class Damaged:
     """A server whose store has bad blocks in one SST file: places as parts of its length."""
 
-    def __init__(self, directory, expires, *options, places=(0.4, 0.6)):
+    def __init__(self, directory, expires, *options, places=(0.4, 0.6), recovery=False):
         self.table = "Table"
         with Server(f"rocksdb:{directory}/store") as server, Client(server.endpoint) as db:
             create_table(db, name=self.table)
             enable_ttl(db, self.table, "at")
+            if recovery:
+                set_recovery(db, self.table, True)
+                wait_recovery(db, self.table)
             fill(db, self.table, expires)
+            self.backup = create_backup(db, self.table) if recovery else None
             done = gramme("backup", f"{directory}/store", f"{directory}/backup")  # which writes an SST file
             assert done.returncode == 0, done
         sst = max((directory / "store").glob("*.sst"), key=lambda path: path.stat().st_size)
@@ -133,6 +139,44 @@ def test_items_beside_a_bad_block_expire(make):
         advance_clock(db, 86_401)
         poll(lambda: not any(read(db, damaged.table, number) for number in range(ITEMS)), 60, "all others expire", pause=0.2)
         assert {number for number in range(ITEMS) if read(db, damaged.table, number) is None} == unreadable
+
+
+def fails_to_export(db, table):
+    arn = db.ExportTableToPointInTime(TableArn=table_arn(db, table), S3Bucket="bucket")["ExportDescription"]["ExportArn"]
+    ended = wait_export(db, arn)
+    assert (ended["ExportStatus"], ended["FailureCode"]) == ("FAILED", "InternalError"), ended
+    assert ended["FailureMessage"] == "Some items of the table cannot be read: the store is damaged"
+    return arn
+
+
+def fails_to_restore(damaged, db, operation, **source):
+    name = f"{operation}-{len(source)}"
+    assert db.call(operation, {"TargetTableName": name, **source})["TableDescription"]["TableStatus"] == "CREATING"
+    poll(lambda: name not in db.ListTables()["TableNames"], 30, f"{name} is deleted")
+    assert re.search(rf"error restore: table {name}: failed, and the table is deleted: .* {table_arn(db, damaged.table)} cannot be read",
+                     damaged.server.log())
+
+
+def test_exports_and_restores_of_bad_blocks_fail_and_hold_nothing(make):
+    damaged = make(int(time.time()) + 86_400, "--scrub-mb", "0", "--recovery-lag-ms", "0", recovery=True)
+    with Client(damaged.server.endpoint) as db:
+        good = create_table(db, name="good")
+        set_recovery(db, good, True)
+        wait_recovery(db, good)
+        put_all(db, good, [item(pk=name_of(number)) for number in range(500)])
+        fails_to_export(db, damaged.table)
+        for _ in range(2):  # the first one leaves the backup free for the second
+            fails_to_restore(damaged, db, "RestoreTableFromBackup", BackupArn=damaged.backup)
+        fails_to_restore(damaged, db, "RestoreTableToPointInTime", SourceTableName=damaged.table, UseLatestRestorableTime=True)
+        assert export(db, good, S3Bucket="bucket")["ItemCount"] == 500
+        restore(db, create_backup(db, good), "from-backup")
+        db.RestoreTableToPointInTime(SourceTableName=good, TargetTableName="earlier", UseLatestRestorableTime=True)
+        wait_restored(db, "earlier")
+        assert everything(db, "from-backup") == everything(db, "earlier") == everything(db, good)
+        assert "interrupted, to be resumed" not in damaged.server.log()
+        db.DeleteBackup(BackupArn=damaged.backup)
+        set_recovery(db, damaged.table, False)
+        assert "HistoryRecords" not in str(db.DescribeTable(TableName=damaged.table))
 
 
 def in_quarantine(damaged):

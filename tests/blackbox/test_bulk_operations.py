@@ -201,10 +201,8 @@ def test_list(db, bucket):
     first = db.ListBulkOperations(MaxResults=2)
     second = db.ListBulkOperations(MaxResults=2, NextToken=first["NextToken"])
     assert [one["BulkOperationArn"] for one in first["BulkOperationsSummaryList"] + second["BulkOperationsSummaryList"]][:3] == arns
-    with invalid("Invalid Request: Provided nextToken is invalid: x"):
-        db.ListBulkOperations(NextToken="x")
-    with invalid():
-        db.ListBulkOperations(NextToken="zz")
+    with invalid("Invalid Request: Provided nextToken is invalid: 0123456789abcdef"):
+        db.ListBulkOperations(NextToken="0123456789abcdef")
 
 
 def test_errors(db):
@@ -231,7 +229,7 @@ def test_fifty_at_once(db, bucket):
     table = create_table(db)
     lines = json_lines([item(pk=f"p{i}", text="x" * 300000) for i in range(200)])  # 300 units each: a minute at this rate
     bucket.put("in/a", PACKED["GZIP"](lines.encode()))
-    running = len([one for one in db.ListBulkOperations(MaxResults=100)["BulkOperationsSummaryList"] if "EndTime" not in one])
+    running = len([one for one in db.ListBulkOperations(MaxResults=25)["BulkOperationsSummaryList"] if "EndTime" not in one])
     arns = [start_bulk(db, table, bucket=bucket, compression="GZIP", MaxWriteRequestUnits=1024)["BulkOperationArn"]
             for _ in range(50 - running)]
     with refused("LimitExceededException", "Subscriber limit exceeded: Only 50 bulk operations can be done simultaneously"):

@@ -72,11 +72,13 @@ def test_a_store_of_format_3_is_upgraded(tmp_path, sample):
         archive.extractall(directory)
     server = Server(f"rocksdb:{directory}")
     assert numbers_of(server, "Old") == list(range(1, 60))
+    assert server.log().count("was upgraded from format 3 to 5") == 1
     put(server, "Old", [60])
     server.kill()
     assert not list(directory.glob("*.journal"))
     assert (directory / "STORE").exists()
     with Server(f"rocksdb:{directory}") as server:
+        assert "upgraded" not in server.log()
         assert numbers_of(server, "Old") == list(range(1, 61))
 
 

@@ -233,10 +233,17 @@ class TestOverrides:
         table = restore(db, source, unique_name(), BillingModeOverride="PROVISIONED", ProvisionedThroughputOverride=units,
                         GlobalSecondaryIndexOverride=[])
         assert table["ProvisionedThroughput"]["WriteCapacityUnits"] == 4
+        assert "LastUpdateToPayPerRequestDateTime" not in table["BillingModeSummary"]
         arn = create_backup(db, table["TableName"])
         table = restore(db, arn, unique_name(), BillingModeOverride="PAY_PER_REQUEST")
         assert table["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
         assert table["ProvisionedThroughput"]["ReadCapacityUnits"] == 0
+
+    def test_on_demand_since(self, db, source):
+        """A restored table has been on demand since it was created, not since its source was."""
+        for overrides in ({}, {"BillingModeOverride": "PAY_PER_REQUEST"}):
+            table = restore(db, source, unique_name(), **overrides)
+            assert table["BillingModeSummary"]["LastUpdateToPayPerRequestDateTime"] == table["CreationDateTime"]
 
     @pytest.mark.parametrize("overrides, message", [
         ({"ProvisionedThroughputOverride": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}},

@@ -1,5 +1,6 @@
 """Backups, point-in-time recovery and restores by the AWS CLI; `gramme backup` and `gramme restore` of tables; progress bars."""
 
+import math
 import re
 import shlex
 import subprocess
@@ -7,7 +8,7 @@ import time
 
 import pytest
 
-from backups import everything, set_recovery
+from backups import everything, set_recovery, wait_recovery
 from loads import json_lines
 from server import Server, on_postgresql, program
 from tables import create_table, put_all, unique_name
@@ -144,6 +145,27 @@ def test_store_that_nobody_has_open(tmp_path):
     assert arn in gramme(store, "backup", "--list")
     with Server(store) as server, Client(server.endpoint) as db:
         assert everything(db, "restored") == before
+
+
+def test_restore_to_a_time_from_a_store_that_nobody_has_open(tmp_path):
+    store = on_postgresql(f"rocksdb:{tmp_path}/store")
+    with Server(store, "--recovery-lag-ms", "0") as server, Client(server.endpoint) as db:
+        table = create_table(db, key="pk sk:N", gsi={"by-g": "g"})
+        set_recovery(db, table, True)
+        wait_recovery(db, table)
+        put_all(db, table, ITEMS)
+        second = math.ceil(time.time())
+        poll(lambda: time.time() > second + 0.01, 5, "the next second")
+        first = everything(db, table)
+        db.DeleteItem(TableName=table, Key=item(pk="p1", sk=1))
+        last = everything(db, table)
+        time_of_last = time.time()
+    poll(lambda: time.time() > time_of_last + 1.1, 5, "the last write can be restored: --recovery-lag-ms")
+    assert gramme(store, "restore", "--table", table, "--to", str(second), "--as", "first") == "50 items restored to first\n"
+    assert gramme(store, "restore", "--table", table, "--to", "latest", "--as", "last") == "49 items restored to last\n"
+    assert "InvalidRestoreTimeException" in gramme(store, "restore", "--table", table, "--to", "2001-01-01T00:00:00Z", "--as", "old", status=1)
+    with Server(store) as server, Client(server.endpoint) as db:
+        assert (everything(db, "first"), everything(db, "last")) == (first, last)
 
 
 @pytest.mark.parametrize("command, arguments", [

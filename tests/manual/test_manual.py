@@ -152,7 +152,9 @@ def test_version(tmp_path):
     import json
     built = json.loads(run(program(), "version", "--json"))
     text = run(program(), "version")
-    assert text.startswith(f"gramme {built['version']}\ncommit {built['commit']}\nstore format {built['formats']['store']} ")
+    formats = built["formats"]
+    assert text.startswith(f"gramme {built['version']}\ncommit {built['commit']}\nstore format {formats['store']} "
+                           f"(upgrades {formats['storeOldest']} to {formats['store'] - 1}), on PostgreSQL {formats['postgresql']} ")
     assert all(f"{name} {version}" in text for name, version in built["libraries"].items())
     assert {"rocksdb", "libuv", "openssl", "zlib"} <= set(built["libraries"]) and all(built["libraries"].values())
     assert re.fullmatch(r"[0-9a-f]{12,}(-dirty)?|unknown", built["commit"])

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Exports of a large table, full and incremental, read back by a reader of the test's own, and imported into new tables, which must
 be equal; memory of the server stays below a bound; SIGKILL at random moments; all of it with folders, and with an S3 server that
-fails every tenth request and is away for a minute. On demand: make soak.
+fails every tenth request and is away for a minute in the middle of each: a full export, an incremental one, and an import. On
+demand: make soak.
 
     tests/scale/exports.py --items 1000000 --kills 20 --outage 60
 """
@@ -24,16 +25,20 @@ from exports import Bucket, Folder, read_export, table_arn, wait_export  # noqa:
 from loads import start_import, wait_import  # noqa: E402
 from s3_server import FailingProxy, S3Server  # noqa: E402
 from server import Server  # noqa: E402
+from tables import table_request, wait_active  # noqa: E402
+from waiting import poll  # noqa: E402
 from wire import Client  # noqa: E402
 
 TABLE, BUCKET = "large", "exports"
+KEY, INDEXES = "pk sk:N", {"by-group": "group sk:N"}
 CACHE_MB, REQUESTS_MB = 64, 128
 PEAK_MB_MAX = 400  # of the server, whatever the number of items: what it may use for caches and requests, and memtables
 
 
 def item_of(number, version=0):
     return {"pk": {"S": f"p{number % 10007}"}, "sk": {"N": str(number)}, "text": {"S": f"text of {number} " * 5},
-            "version": {"N": str(version)}}
+            "version": {"N": str(version)}, "group": {"S": f"g{number % 101}"}, "binary": {"B": "AAEC/w=="},
+            "strings": {"SS": ["a", f"b{number}"]}, "numbers": {"NS": ["1", "2.5"]}}
 
 
 def write(endpoint, numbers, version=0):
@@ -75,11 +80,11 @@ def check_incremental(bucket, description, changed):
     assert found == set(changed)
 
 
-def scan(db, table):
+def scan(db, table, **more):
     """All items, page by page."""
     position = {}
     while position is not None:
-        page = db.Scan(TableName=table, **position)
+        page = db.Scan(TableName=table, **more, **position)
         yield from page["Items"]
         position = {"ExclusiveStartKey": page["LastEvaluatedKey"]} if "LastEvaluatedKey" in page else None
 
@@ -102,17 +107,20 @@ def completed(db, arn, seconds=3600):
     return ended
 
 
-def import_and_check(server, description, count, where):
-    """An import of a full export makes an equal table."""
+def import_and_check(server, description, count, where, meanwhile=lambda: None):
+    """An import of a full export makes an equal table, with its index."""
     prefix = description["ExportManifest"].removesuffix("manifest-summary.json") + "data/"
     table = f"imported-from-{where}"
     began = time.monotonic()
     with Client(server.endpoint) as db:
-        arn = start_import(db, table, bucket=BUCKET, prefix=prefix, key="pk sk:N", InputCompressionType="GZIP")["ImportArn"]
+        arn = start_import(db, table, bucket=BUCKET, prefix=prefix, key=KEY, gsi=INDEXES, InputCompressionType="GZIP")["ImportArn"]
+        meanwhile()
         ended = wait_import(db, arn, 3600)
         assert (ended["ImportStatus"], ended["ErrorCount"], ended["ImportedItemCount"]) == ("COMPLETED", 0, count), ended
         print(f"import from {where}: {time.monotonic() - began:.1f} s, peak {peak_mb(server)} MB")
         check_items(scan(db, table), count)
+        for index in INDEXES:
+            check_items(scan(db, table, IndexName=index), count)
         db.DeleteTable(TableName=table)
 
 
@@ -125,14 +133,25 @@ class Test:
         self.folders = (*options, "--s3-directory", f"{directory}/folders")
         self.service = (*options, "--s3-endpoint", proxy.endpoint)
         self.folder, self.bucket = Folder(f"{directory}/folders", BUCKET), Bucket(s3.client(), BUCKET)
+        self.ahead = 0  # seconds by which the servers' clock was advanced
+
+    def serve(self, options):
+        """A server whose clock is not behind the times of earlier writes: else exports as of a given time are refused."""
+        server = Server(self.store, *options)
+        if self.ahead > 0:
+            with Client(server.endpoint) as db:
+                advance_clock(db, self.ahead)
+        return server
+
+    def advance(self, db, seconds):
+        self.ahead += seconds
+        return int(advance_clock(db, seconds))
 
     def fill(self):
-        server = Server(self.store, *self.folders)
+        server = self.serve(self.folders)
         with Client(server.endpoint) as db:
-            db.CreateTable(TableName=TABLE, BillingMode="PAY_PER_REQUEST",
-                           AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"},
-                                                 {"AttributeName": "sk", "AttributeType": "N"}],
-                           KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}])
+            db.CreateTable(**table_request(TABLE, KEY, gsi=INDEXES))
+            wait_active(db, TABLE)
         began = time.monotonic()
         write(server.endpoint, range(self.arguments.items))
         print(f"{self.arguments.items} items written in {time.monotonic() - began:.0f} s, peak {peak_mb(server)} MB")
@@ -151,24 +170,26 @@ class Test:
     def change(self, server):
         """Writes a tenth of the items again, between two times."""
         with Client(server.endpoint) as db:
-            self.since = int(advance_clock(db, 10))
-            advance_clock(db, 10)
+            self.since = self.advance(db, 10)
+            self.advance(db, 10)
             self.changed = self.source.sample(range(self.arguments.items), self.arguments.items // 10)
         write(server.endpoint, self.changed, 1)
         with Client(server.endpoint) as db:
-            self.until = int(advance_clock(db, 1000))
-            advance_clock(db, 10)
+            self.until = self.advance(db, 1000)
+            self.advance(db, 10)
 
-    def incremental(self, server, bucket, where):
+    def incremental(self, server, bucket, where, meanwhile=lambda: None):
         began = time.monotonic()
         with Client(server.endpoint) as db:
-            ended = completed(db, start(db, ExportType="INCREMENTAL_EXPORT", IncrementalExportSpecification={
-                "ExportFromTime": self.since, "ExportToTime": self.until}))
+            arn = start(db, ExportType="INCREMENTAL_EXPORT", IncrementalExportSpecification={
+                "ExportFromTime": self.since, "ExportToTime": self.until})
+            meanwhile()
+            ended = completed(db, arn)
         print(f"incremental export of {len(self.changed)} changes to {where}: {time.monotonic() - began:.1f} s, peak {peak_mb(server)} MB")
         check_incremental(bucket, ended, self.changed)
 
     def with_folders(self):
-        server = Server(self.store, *self.folders)
+        server = self.serve(self.folders)
         ended = self.full(server, self.folder, "folders")
         import_and_check(server, ended, self.arguments.items, "folders")
         self.change(server)
@@ -176,14 +197,15 @@ class Test:
         server.stop()
 
     def kill_exports(self, server):
-        """Exports are begun, and the server is killed meanwhile; then the S3 server is away. All exports complete."""
+        """Exports are begun, and the server is killed meanwhile; then the S3 server is away. All exports complete: of all the manifests,
+        checksums and counts are checked, of the first and the last each item."""
         arns, began = [], time.monotonic()
         for _ in range(self.arguments.kills):
             with Client(server.endpoint) as db:
                 arns.append(start(db, ExportTime=self.since))
             threading.Event().wait(self.source.uniform(0, 3))
             server.kill()
-            server = Server(self.store, *self.service)
+            server = self.serve(self.service)
         with Client(server.endpoint) as db:
             arns.append(start(db, ExportTime=self.since))
             self.be_away()
@@ -191,20 +213,26 @@ class Test:
                 ended = completed(db, arn)
                 if number in (0, len(arns) - 1):
                     check_full(self.bucket, ended, self.arguments.items)
+                else:
+                    assert len(read_export(self.bucket, ended)) == self.arguments.items
         print(f"{len(arns)} exports to S3 with {self.arguments.kills} kills and {self.proxy.requests} requests, every tenth of which "
               f"failed: {time.monotonic() - began:.0f} s, peak {peak_mb(server)} MB")
         return server, ended
 
     def be_away(self):
+        """Waits until the S3 server is used, and then lets all requests fail for a while."""
         if self.arguments.outage > 0:
-            self.proxy.is_down = True
+            before = self.proxy.requests
+            poll(lambda: self.proxy.requests > before, 600, "the S3 server is used")
+            self.proxy.is_down, before = True, self.proxy.requests
             threading.Event().wait(self.arguments.outage)
+            assert self.proxy.requests > before, "nobody noticed the outage"
             self.proxy.is_down = False
 
     def with_service(self):
-        server, ended = self.kill_exports(Server(self.store, *self.service))
-        self.incremental(server, self.bucket, "S3")
-        import_and_check(server, ended, self.arguments.items, "S3")
+        server, ended = self.kill_exports(self.serve(self.service))
+        self.incremental(server, self.bucket, "S3", self.be_away)
+        import_and_check(server, ended, self.arguments.items, "S3", self.be_away)
         server.stop()
 
 

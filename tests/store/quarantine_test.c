@@ -315,12 +315,14 @@ static void ranges_and_updates_fail(void **state)
     for (int i = 0; i < 2; i++) {
         struct rows rows = read_up_to(client, first - 1);
         assert_int_equal(rows.status, STORE_OK);
+        assert_false(rows.is_unreadable);
         assert_int_equal(rows.count, first);
         rows = read_range(client, last + 1, ROWS, true);
         assert_int_equal(rows.status, STORE_OK);
         assert_int_equal(rows.count, ROWS - last - 1);
         rows = read_range(client, 0, ROWS, false);
         assert_int_equal(rows.status, STORE_FAILED);
+        assert_true(rows.is_unreadable);
         assert_int_equal(rows.count, first);
         rows = read_range(client, 0, ROWS, true);
         assert_int_equal(rows.status, STORE_FAILED);

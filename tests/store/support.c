@@ -388,6 +388,7 @@ struct rows client_range(struct client *client, struct range_spec spec)
     waiting_mailbox_run(client->box, &ranging.done);
     arena_finish(&arena);
     ranging.rows.status = ranging.range.status;
+    ranging.rows.is_unreadable = ranging.range.is_unreadable;
     return ranging.rows;
 }
 

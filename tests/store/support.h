@@ -115,6 +115,7 @@ struct rows {
     size_t count;
     size_t capacity;
     enum store_status status;
+    bool is_unreadable;
 };
 
 struct range_spec {

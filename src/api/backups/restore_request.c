@@ -2,7 +2,6 @@
  * op_restore_table.c, on the thread of the request. */
 #include "api/backups/restore_request.h"
 
-#include "base/clock.h"
 #include "err/messages.h"
 
 struct restorer {
@@ -76,7 +75,6 @@ static bool apply_billing(struct restorer *restorer)
         bool on_demand = overrides->billing_mode.value == WIRE_BILLING_PAY_PER_REQUEST;
         table->billing = on_demand ? BILLING_PAY_PER_REQUEST : BILLING_PROVISIONED;
         table->was_on_demand = table->was_on_demand || on_demand;
-        table->on_demand_since_ms = on_demand ? clock_wall_ms() : 0;
     }
     if (!check_throughput(restorer)) {
         return false;

@@ -57,6 +57,7 @@ const struct shape shape_compression = {
     .values = (const char *const[]){"ZSTD", "NONE", "GZIP", NULL},
 };
 const struct shape shape_load_arn = {.kind = SHAPE_STRING, .min = 37, .max = 1024};
+const struct shape shape_load_page = {.kind = SHAPE_INTEGER, .min = 1, .max = 25};
 
 enum load_compression load_request_compression(const struct wire_enum *given)
 {
@@ -89,6 +90,17 @@ bool load_request_row(struct api_call *call, enum load_kind kind, struct str tex
 /* --- tokens of lists: hexadecimal digits in groups of 16, at least 112 of them --- */
 
 enum { TOKEN_GROUP = 8, TOKEN_BYTES_MIN = 56 };
+
+bool load_request_is_token(struct str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) {
+            return false;
+        }
+    }
+    return text.len > 0 && text.len % (2 * (size_t)TOKEN_GROUP) == 0;
+}
 
 static struct str make_token(struct arena *arena, struct str row_name)
 {

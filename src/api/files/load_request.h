@@ -22,6 +22,12 @@ extern const struct shape shape_bucket_prefix;
 extern const struct shape shape_compression;
 extern const struct shape shape_load_arn; /* ImportArn, BulkOperationArn */
 
+extern const struct shape shape_load_page; /* PageSize of ListImports, MaxResults */
+
+/* Returns whether the text has the form of a NextToken: groups of 16 hexadecimal digits. */
+bool load_request_is_token(struct str text);
+#define LOAD_TOKEN_PATTERN "([0-9a-f]{16})+"
+
 /* The values of shape_compression, in the order in which the service prints them. */
 enum { WIRE_ZSTD, WIRE_NONE, WIRE_GZIP };
 /* The compression; LOAD_NONE if it is not given. */

@@ -443,10 +443,16 @@ struct list_request {
     struct str next_token;
 };
 
-static const struct shape shape_max_results = {.kind = SHAPE_INTEGER, .min = 1, .max = 100};
+static const struct shape shape_list_token = {
+    .kind = SHAPE_STRING,
+    .min = 1,
+    .max = 1024,
+    .matches = load_request_is_token,
+    .pattern = LOAD_TOKEN_PATTERN,
+};
 static const struct field list_fields[] = {
-    FIELD(struct list_request, limit, "MaxResults", shape_max_results),
-    FIELD(struct list_request, next_token, "NextToken", shape_string),
+    FIELD(struct list_request, limit, "MaxResults", shape_load_page),
+    FIELD(struct list_request, next_token, "NextToken", shape_list_token),
     FIELD_END,
 };
 static const struct shape shape_list = {

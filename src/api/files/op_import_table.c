@@ -363,30 +363,17 @@ struct list_imports_request {
     struct str next_token;
 };
 
-/* Returns whether the text consists of groups of 16 hexadecimal digits. */
-static bool is_next_token(struct str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.data[i];
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) {
-            return false;
-        }
-    }
-    return text.len > 0 && text.len % 16 == 0;
-}
-
-static const struct shape shape_page_size = {.kind = SHAPE_INTEGER, .min = 1, .max = 25};
 static const struct shape shape_table_arn = {.kind = SHAPE_STRING, .min = 1, .max = 1024};
 static const struct shape shape_next_token = {
     .kind = SHAPE_STRING,
     .min = 112,
     .max = 1024,
-    .matches = is_next_token,
-    .pattern = "([0-9a-f]{16})+",
+    .matches = load_request_is_token,
+    .pattern = LOAD_TOKEN_PATTERN,
 };
 static const struct field list_fields[] = {
     FIELD(struct list_imports_request, table_arn, "TableArn", shape_table_arn),
-    FIELD(struct list_imports_request, limit, "PageSize", shape_page_size),
+    FIELD(struct list_imports_request, limit, "PageSize", shape_load_page),
     FIELD(struct list_imports_request, next_token, "NextToken", shape_next_token),
     FIELD_END,
 };

@@ -94,6 +94,7 @@ static void finish_cut_range(struct store_range *range)
     struct cut_range *cut = CONTAINER_OF(range, struct cut_range, range);
     struct store_range *original = cut->original;
     original->status = cut->cut ? STORE_FAILED : range->status;
+    original->is_unreadable = range->is_unreadable;
     mem_free(cut);
     original->done(original);
 }

@@ -287,6 +287,13 @@ static void leave_space(struct range_job *job, uint32_t space)
     }
 }
 
+/* Whether PostgreSQL cannot read a page: data_corrupted, index_corrupted. */
+static bool is_corruption(const PGresult *result)
+{
+    const char *state = pg_state(result);
+    return strcmp(state, "XX001") == 0 || strcmp(state, "XX002") == 0;
+}
+
 static void take_rows(struct conn *conn, void *owner, size_t tag, PGresult *result)
 {
     (void)conn;
@@ -294,6 +301,7 @@ static void take_rows(struct conn *conn, void *owner, size_t tag, PGresult *resu
     PQclear(job->result);
     job->result = result;
     if (result == NULL || PQresultStatus(result) != PGRES_TUPLES_OK) {
+        job->range->is_unreadable = is_corruption(result);
         retry_or_fail(job);
         return;
     }

@@ -94,14 +94,15 @@ static void log_damage(struct rocks *rocks, uint64_t place, const char *text)
               text, rocks->path, rocks->path);
 }
 
-void rocks_read_failed(struct rocks *rocks, char *message)
+bool rocks_read_failed(struct rocks *rocks, char *message)
 {
     if (!is_corruption(message)) {
         rocks_failed(message, "read");
-        return;
+        return false;
     }
     log_damage(rocks, place_of(message), message);
     rocksdb_free(message);
+    return true;
 }
 
 void rocks_note_damage(struct rocks *rocks, uint64_t sst, int64_t offset, const char *text)

@@ -10,8 +10,9 @@
 void damage_init(struct damage *damage);
 /* Frees it. */
 void damage_finish(struct damage *damage);
-/* A read failed: logs it, once for each bad block. Frees the message. Any thread. */
-void rocks_read_failed(struct rocks *rocks, char *message);
+/* A read failed: logs it, once for each bad block. Returns whether it failed on a bad block. Frees
+ * the message. Any thread. */
+bool rocks_read_failed(struct rocks *rocks, char *message);
 /* RocksDB refuses writes. If the message is about a bad block, keeps it for
  * rocks_close_damaged(). With the turn to commit. */
 void rocks_note_write_failure(struct rocks *rocks, const char *message);

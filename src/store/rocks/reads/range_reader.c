@@ -166,7 +166,7 @@ static enum read_result result_of(struct range_reader *reader, rocksdb_iterator_
         rocksdb_free(message);
         return READ_INCOMPLETE;
     }
-    rocks_read_failed(reader->rocks, message);
+    reader->range->is_unreadable = rocks_read_failed(reader->rocks, message);
     return READ_FAILED;
 }
 
@@ -312,6 +312,7 @@ static enum read_result read_to_quarantine(struct range_reader *reader, rocksdb_
     buf_finish(&behind);
     if (result == READ_OK && !reader->is_ended) {
         rocks_note_quarantined_read(reader->rocks, ahead);
+        reader->range->is_unreadable = true;
         result = READ_FAILED;
     }
     return result;
