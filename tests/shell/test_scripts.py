@@ -93,8 +93,11 @@ def test_partiql(any_db, shell, table):
 def test_deleting_needs_yes(any_db, shell, table):
     url = any_db.endpoint
     fill(shell, url, table, 1)
-    statement = f"DELETE FROM \"{table}\" WHERE pk = 'p0' AND n = 0"
-    for text in (statement, f"\\delete {table} p0 0", f"\\drop {table}", f'\\call DeleteTable {{"TableName": "{table}"}}'):
+    rest = f"\"{table}\" WHERE pk = 'p0' AND n = 0"
+    statement = f"DELETE FROM {rest}"
+    others = [f"delete{blank}FROM {rest}" for blank in ("/**/", "\t", "\n", "--\n", "\r\n")]
+    others += [f"({statement})", f"( /* c */ ({statement}))", "\N{NO-BREAK SPACE}" + statement]
+    for text in (statement, *others, f"\\delete {table} p0 0", f"\\drop {table}", f'\\call DeleteTable {{"TableName": "{table}"}}'):
         done = shell(url, "-c", text)
         assert done.status == 1 and "-y" in done.err and done.out == "", text
     assert len(objects(shell(url, "-o", "json", "-c", f"\\scan {table}"))) == 1
