@@ -69,6 +69,7 @@ static bool scan_all(struct session *session, struct export *out,
                      bool (*visit)(struct export *out, const struct gramme_value *items))
 {
     struct gramme_value *parameters = gramme_map_create();
+    gramme_set_string(parameters, "ReturnConsumedCapacity", "TOTAL");
     gramme_set_string(parameters, "TableName", out->target.table);
     if (out->target.index != NULL) {
         gramme_set_string(parameters, "IndexName", out->target.index);
@@ -235,6 +236,7 @@ static bool write_batch(struct import *in)
 {
     struct session *session = in->session;
     struct gramme_value *parameters = gramme_map_create();
+    gramme_set_string(parameters, "ReturnConsumedCapacity", "TOTAL");
     struct gramme_value *list =
         gramme_set_list(gramme_set_map(parameters, "RequestItems"), in->target.table);
     size_t count = gramme_value_count(in->batch);
