@@ -159,15 +159,18 @@ def run(client):
     return result
 
 
-def gramme_version():
-    return json.loads(subprocess.run([program(), "version", "--json"], check=True, capture_output=True, text=True).stdout)["version"]
+def tried_gramme():
+    """(version, commit) of the server."""
+    built = json.loads(subprocess.run([program(), "version", "--json"], check=True, capture_output=True, text=True).stdout)
+    return built["version"], built["commit"]
 
 
 def write_report(results):
+    version, commit = tried_gramme()
     rows = [{"client": result.client.name, "versions": {package: installed_version(package) for package in result.client.packages},
              "tried": result.client.tried, "tests": result.tests(), "passed": result.passed, "failed": result.failed, "notPassed": result.reasons} for result in results]
-    REPORT.with_suffix(".json").write_text(json.dumps({"gramme": gramme_version(), "clients": rows}, indent=1, ensure_ascii=False) + "\n")
-    lines = ["# Clients that were tried", "", f"What `make clients` found with Gramme {gramme_version()}: each client with the version that npm or Debian has, on a server of its own. "
+    REPORT.with_suffix(".json").write_text(json.dumps({"gramme": version, "commit": commit, "clients": rows}, indent=1, ensure_ascii=False) + "\n")
+    lines = ["# Clients that were tried", "", f"What `make clients` found with Gramme {version} of commit {commit}: each client with the version that npm or Debian has, on a server of its own. "
              f"Tests are in `tests/clients`. The same numbers as JSON: `docs/reference/clients.json`.", "",
              "| client | what was tried | tests | passed |", "| --- | --- | --- | --- |"]
     for result in results:
