@@ -78,6 +78,10 @@ env AWS_ENDPOINT_URL_DYNAMODB="$endpoint" AWS_ENDPOINT_URL_DYNAMODB_STREAMS="$en
     AWS_REGION="${AWS_REGION:-us-east-1}" AWS_DEFAULT_REGION="${AWS_DEFAULT_REGION:-${AWS_REGION:-us-east-1}}" \
     AWS_ACCESS_KEY_ID="${AWS_ACCESS_KEY_ID:-test}" AWS_SECRET_ACCESS_KEY="${AWS_SECRET_ACCESS_KEY:-test}" \
     bash --noprofile --norc -eo pipefail -c "$GRAMME_ACTION_RUN" {pipe}>&- || status=$?
+# Also of a command that failed, and before the check.
+if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
+    { echo '### Access patterns'; echo '```'; "$program" patterns list --endpoint "$endpoint" || true; echo '```'; } >>"$GITHUB_STEP_SUMMARY"
+fi
 [ "$status" = 0 ] || fail "the command ended with status $status"
 
 if [ -n "${GRAMME_ACTION_CONTRACT:-}" ]; then
@@ -87,7 +91,4 @@ if [ -n "${GRAMME_ACTION_CONTRACT:-}" ]; then
     [ "$status" = 0 ] || fail "the access patterns are not those of $GRAMME_ACTION_CONTRACT"
 else
     "$program" patterns list --endpoint "$endpoint"
-fi
-if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
-    { echo '### Access patterns'; echo '```'; "$program" patterns list --endpoint "$endpoint"; echo '```'; } >>"$GITHUB_STEP_SUMMARY"
 fi

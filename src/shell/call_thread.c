@@ -128,10 +128,18 @@ static void start_job(struct job *job)
     }
 }
 
+static void add_usage(struct usage *usage, int64_t us, const struct gramme_answer *answer)
+{
+    usage->us += us;
+    usage->units += answer != NULL ? gramme_answer_units(answer) : 0;
+    usage->calls++;
+}
+
 /* Starts the call and waits for its end, or for Ctrl-C. */
 static bool run_and_wait(struct session *session, struct job *job, struct gramme_answer **out)
 {
     *out = NULL;
+    int64_t start_us = clock_monotonic_us();
     start_job(job);
     session->was_interrupted = wait_readable(job->done_fd, -1) < 0;
     if (session->was_interrupted) {
@@ -145,13 +153,14 @@ static bool run_and_wait(struct session *session, struct job *job, struct gramme
     job->answer = NULL;
     job->error = NULL;
     release(job);
+    add_usage(&session->usage, clock_monotonic_us() - start_us, *out);
     return *out != NULL || fail_with(session, error);
 }
 
 bool call_json(struct session *session, struct gramme_db *db, const char *operation,
                struct str json, struct gramme_answer **out, struct usage *usage)
 {
-    int64_t start_us = clock_monotonic_us();
+    int64_t before_us = session->usage.us;
     struct job *job = create_job(db, operation);
     job->json = mem_alloc(json.len + 1);
     memcpy(job->json, json.data, json.len);
@@ -159,9 +168,7 @@ bool call_json(struct session *session, struct gramme_db *db, const char *operat
     job->len = json.len;
     bool good = run_and_wait(session, job, out);
     if (usage != NULL) {
-        usage->us += clock_monotonic_us() - start_us;
-        usage->units += good ? gramme_answer_units(*out) : 0;
-        usage->calls++;
+        add_usage(usage, session->usage.us - before_us, *out);
     }
     return good;
 }

@@ -4,13 +4,6 @@
 
 #include "shell/session_internal.h"
 
-/* Time and capacity of the calls of one command. */
-struct usage {
-    int64_t us;
-    double units;
-    size_t calls;
-};
-
 /* Installs the handling of Ctrl-C for an interactive session: the signal is blocked except where
  * the shell waits for a call or for input. Called before other threads start. */
 void interrupts_init(void);
@@ -20,7 +13,8 @@ int wait_readable(int fd, int timeout_ms);
 
 /* Sends an operation and waits for the answer, which the caller destroys. `parameters` is a request
  * as gramme_request_root() has it. False: the failure is recorded; if Ctrl-C was pressed,
- * session->was_interrupted, and the request may still be carried out. `usage` may be NULL. */
+ * session->was_interrupted, and the request may still be carried out. Adds to session->usage and to
+ * `usage`, which may be NULL. */
 MUST_USE bool call(struct session *session, struct gramme_db *db, const char *operation,
                    const struct gramme_value *parameters, struct gramme_answer **out,
                    struct usage *usage);

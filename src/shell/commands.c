@@ -54,6 +54,8 @@ enum place commands_place(const struct command *command, size_t word)
         return PLACE_FILE;
     case 's':
         return PLACE_SETTING;
+    case 'v':
+        return PLACE_VALUE;
     case 'c':
         return PLACE_COMMAND;
     default:

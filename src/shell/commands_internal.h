@@ -29,6 +29,7 @@ enum place {
     PLACE_TABLE,
     PLACE_FILE,
     PLACE_SETTING,
+    PLACE_VALUE,
     PLACE_COMMAND,
     PLACE_STATEMENT,
 };
@@ -48,6 +49,9 @@ const struct command *commands_find(struct str name);
 enum place commands_place(const struct command *command, size_t word);
 /* Calls visit with the name of each setting. */
 void commands_each_setting(void (*visit)(void *context, const char *name), void *context);
+/* Calls visit with each word that a setting can have; there are none for numbers. */
+void commands_each_value(struct str setting, void (*visit)(void *context, struct str value),
+                         void *context);
 /* Runs a command, given with its backslash. */
 MUST_USE bool commands_run(struct session *session, struct str text);
 /* Runs a PartiQL statement, given without its semicolon. */

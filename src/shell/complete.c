@@ -32,6 +32,11 @@ static void offer_name(void *context, const char *name)
     offer(context, str_from_c(name));
 }
 
+static void offer_value(void *context, struct str value)
+{
+    offer(context, value);
+}
+
 /* Whether a name can stand in a statement without quotes. */
 static bool is_plain_name(const char *name)
 {
@@ -179,6 +184,9 @@ static void complete_command(struct session *session, struct str before, struct 
         break;
     case PLACE_SETTING:
         commands_each_setting(offer_name, out);
+        break;
+    case PLACE_VALUE:
+        commands_each_value(word_before(before), offer_value, out);
         break;
     case PLACE_COMMAND:
         for (size_t i = 0; i < commands_count(); i++) {

@@ -256,6 +256,7 @@ void results_print(struct session *session, const struct items *items)
 void results_print_usage(struct session *session, const char *what, size_t count,
                          const struct usage *usage)
 {
+    session->is_usage_printed = true;
     if (!session->timing) {
         return;
     }

@@ -41,7 +41,8 @@ void results_add_csv(struct buf *out, struct str text);
 /* Appends an item as one line of JSON: plain, or as DynamoDB writes it. */
 void results_add_json(struct buf *out, const struct gramme_value *item, enum gramme_form form);
 
-/* Prints "(3 items, 1.5 units, 4.2 ms)" if the session shows times. */
+/* Prints "(3 items, 1.5 units, 4.2 ms)" if the session shows times. After a command that does not
+ * call it run_one() does, with the usage of all calls. */
 void results_print_usage(struct session *session, const char *what, size_t count,
                          const struct usage *usage);
 /* "item" or "items" and the like: an s unless there is one. */

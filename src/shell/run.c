@@ -7,6 +7,7 @@
 #include "shell/call_thread_internal.h"
 #include "shell/commands_internal.h"
 #include "shell/input_internal.h"
+#include "shell/results_internal.h"
 #include "shell/run_internal.h"
 #include "shell/schema_internal.h"
 
@@ -80,10 +81,15 @@ static void report(struct session *session, struct str text)
 bool run_one(struct session *session, struct str text)
 {
     session->was_interrupted = false;
+    session->usage = (struct usage){0};
+    session->is_usage_printed = false;
     gramme_error_destroy(session->error);
     session->error = NULL;
     fail(session, "%s", "");
     bool good = text.data[0] == '\\' ? commands_run(session, text) : statement_run(session, text);
+    if (good && session->usage.calls > 0 && !session->is_usage_printed) {
+        results_print_usage(session, NULL, 0, &session->usage);
+    }
     output_flush(session);
     if (!good) {
         report(session, text);

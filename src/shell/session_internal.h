@@ -12,6 +12,13 @@ enum format { FORMAT_TABLE, FORMAT_LIST, FORMAT_JSON, FORMAT_TYPED, FORMAT_CSV }
 /* Whether the server is Gramme; requested from it once, when it is needed. */
 enum server_kind { SERVER_UNKNOWN, SERVER_GRAMME, SERVER_OTHER };
 
+/* Time and capacity of calls. */
+struct usage {
+    int64_t us;
+    double units;
+    size_t calls;
+};
+
 struct input;
 
 struct session {
@@ -37,6 +44,8 @@ struct session {
     struct buf message;         /* why the last command failed; ends with NUL */
     struct gramme_error *error; /* the error of the service or library; NULL: another failure */
     bool was_interrupted;
+    struct usage usage;    /* of all calls of the current command */
+    bool is_usage_printed; /* by the command itself */
 
     struct map tables;                /* name -> struct known_table (shell/schema_internal.h) */
     struct map attributes;            /* names of attributes that were seen, for completion */

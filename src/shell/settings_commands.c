@@ -26,6 +26,23 @@ void commands_each_setting(void (*visit)(void *context, const char *name), void 
     }
 }
 
+void commands_each_value(struct str setting, void (*visit)(void *context, struct str value),
+                         void *context)
+{
+    for (size_t i = 0; i < COUNT_OF(settings); i++) {
+        struct str rest = str_from_c(settings[i].values);
+        if (!str_eq(setting, str_from_c(settings[i].name)) || str_eq(rest, STR("N"))) {
+            continue;
+        }
+        while (rest.len > 0) {
+            const char *bar = memchr(rest.data, '|', rest.len);
+            size_t len = bar == NULL ? rest.len : (size_t)(bar - rest.data);
+            visit(context, str_make(rest.data, len));
+            rest = str_skip(rest, MIN(len + 1, rest.len));
+        }
+    }
+}
+
 static bool set_format(struct session *session, struct str value)
 {
     for (size_t i = 0; i < COUNT_OF(formats); i++) {

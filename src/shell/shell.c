@@ -32,7 +32,7 @@ static const char help[] =
     "  -c, --command TEXT   run statements and commands, then end\n"
     "  -f, --file FILE      run those of a file, then end; - is standard input\n"
     "  -o, --format FORMAT  table, list, json, typed or csv (default table)\n"
-    "  -y, --yes            do not ask before something is deleted\n"
+    "  -y, --yes            do not ask before something is deleted or replaced\n"
     "  -k, --keep-going     continue a script after a failure\n"
     "  -t, --timing         print capacity units and time in scripts, too (to standard error)\n"
     "  --region NAME        of the service\n"

@@ -39,12 +39,14 @@ static size_t skip_comment(struct str text, size_t i)
     return i;
 }
 
-static size_t skip_blank(struct str text)
+/* Returns the position after white space, comments and `also`; text.len + 1: a comment is not
+ * closed. */
+static size_t skip_blank(struct str text, char also)
 {
     size_t i = 0;
     for (;;) {
         size_t start = i;
-        while (i < text.len && (isspace((unsigned char)text.data[i]) || text.data[i] == ';')) {
+        while (i < text.len && (isspace((unsigned char)text.data[i]) || text.data[i] == also)) {
             i++;
         }
         i = skip_comment(text, i);
@@ -126,7 +128,7 @@ static size_t find_command_end(struct str text)
 
 enum split_result split_next(struct str *text, struct str *out)
 {
-    size_t blank = skip_blank(*text);
+    size_t blank = skip_blank(*text, ';');
     if (blank > text->len) {
         return SPLIT_MORE; /* a comment that is not closed */
     }
@@ -142,6 +144,16 @@ enum split_result split_next(struct str *text, struct str *out)
     *out = trim_end(str_make(text->data, end));
     *text = str_skip(*text, MIN(end + 1, text->len));
     return SPLIT_ONE;
+}
+
+struct str split_verb(struct str text)
+{
+    size_t start = MIN(skip_blank(text, '('), text.len);
+    size_t end = start;
+    while (end < text.len && isalpha((unsigned char)text.data[end])) {
+        end++;
+    }
+    return str_make(text.data + start, end - start);
 }
 
 /* --- words --- */

@@ -15,6 +15,10 @@ enum split_result {
  * its line, or later while brackets of a JSON argument are open. */
 enum split_result split_next(struct str *text, struct str *out);
 
+/* Returns the first word of a statement (SELECT, DELETE): the letters behind white space, comments
+ * and opening parentheses. Empty if something else stands there. */
+struct str split_verb(struct str text);
+
 enum { WORDS_MAX = 32 };
 
 struct words {

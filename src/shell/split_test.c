@@ -52,6 +52,35 @@ static void test_parts(void **state)
     }
 }
 
+static void test_verbs(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *expected;
+    } rows[] = {
+        {"", ""},
+        {"SELECT * FROM a", "SELECT"},
+        {"delete/**/from a", "delete"},
+        {"delete--\nfrom a", "delete"},
+        {"delete\tfrom a", "delete"},
+        {"delete\nfrom a", "delete"},
+        {"delete\"a\"", "delete"},
+        {"delete", "delete"},
+        {"(delete from a)", "delete"},
+        {" ( /* c */ (-- c\n delete from a))", "delete"},
+        {"/* open delete", ""},
+        {"\xc2\xa0"
+         "delete from a",
+         ""},
+        {"'select'", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        CHECK_STR_EQ(rows[i].text, split_verb(str_from_c(rows[i].text)),
+                     str_from_c(rows[i].expected));
+    }
+}
+
 static void test_words(void **state)
 {
     static const struct {
@@ -89,6 +118,7 @@ static void test_words(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_words)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_verbs),
+                                       cmocka_unit_test(test_words)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

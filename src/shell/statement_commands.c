@@ -18,12 +18,11 @@ static struct str next_word(struct str text, size_t *at)
     return str_make(text.data + start, *at - start);
 }
 
-/* Returns the list of columns between SELECT and FROM; STR_NULL if it is a star. */
-static struct str find_columns(struct str text)
+/* Returns the list of columns between the verb, SELECT, and FROM; STR_NULL if it is a star. */
+static struct str find_columns(struct str text, struct str verb)
 {
-    size_t at = 0;
-    next_word(text, &at);
-    size_t start = at;
+    size_t start = (size_t)(verb.data + verb.len - text.data);
+    size_t at = start;
     while (at < text.len) {
         size_t end = at;
         struct str word = next_word(text, &at);
@@ -40,16 +39,22 @@ static void set_capacity(struct gramme_value *parameters)
     gramme_set_string(parameters, "ReturnConsumedCapacity", "TOTAL");
 }
 
+/* Whether a statement with this verb deletes something. Without a verb that is not known: servers
+ * differ in what they skip before it. */
+static bool may_delete(struct str verb)
+{
+    return verb.len == 0 || str_eq_nocase(verb, STR("DELETE"));
+}
+
 bool statement_run(struct session *session, struct str text)
 {
-    size_t at = 0;
-    struct str verb = next_word(text, &at);
-    if (str_eq_nocase(verb, STR("DELETE")) && !confirm(session, "Run %.*s", STR_ARG(text))) {
+    struct str verb = split_verb(text);
+    if (may_delete(verb) && !confirm(session, "Run %.*s", STR_ARG(text))) {
         return false;
     }
     struct read read = {.operation = "ExecuteStatement", .parameters = gramme_map_create()};
     read.is_select = str_eq_nocase(verb, STR("SELECT"));
-    read.items.columns = read.is_select ? find_columns(text) : STR_NULL;
+    read.items.columns = read.is_select ? find_columns(text, verb) : STR_NULL;
     gramme_set_text(read.parameters, "Statement", text.data, text.len);
     set_capacity(read.parameters);
     bool good = pages_run(session, &read);

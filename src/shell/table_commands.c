@@ -141,19 +141,11 @@ static void print_ttl(struct session *session, const char *table)
     gramme_value_destroy(parameters);
 }
 
-bool run_describe(struct session *session, const struct invocation *invocation)
+static void print_description(struct session *session, const struct target *target)
 {
-    struct target target;
-    if (invocation->words.count != 2) {
-        return fail_usage(session, invocation);
-    }
-    schema_forget(session, invocation->words.text[1].data); /* sizes and states change */
-    if (!schema_find(session, invocation->arena, &invocation->words, 1, &target)) {
-        return false;
-    }
-    const struct gramme_value *description = target.description;
+    const struct gramme_value *description = target->description;
     buf_add(&session->out, STR("table "));
-    add_safe(session, target.table);
+    add_safe(session, target->table);
     buf_add(&session->out, STR(": "));
     add_safe(session, gramme_get_string(description, "TableStatus"));
     buf_add(&session->out, STR(", "));
@@ -171,7 +163,24 @@ bool run_describe(struct session *session, const struct invocation *invocation)
         add_safe(session, gramme_get_string(stream, "StreamViewType"));
         buf_add_char(&session->out, '\n');
     }
-    print_ttl(session, target.table);
+    print_ttl(session, target->table);
+}
+
+bool run_describe(struct session *session, const struct invocation *invocation)
+{
+    struct target target;
+    if (invocation->words.count != 2) {
+        return fail_usage(session, invocation);
+    }
+    schema_forget(session, invocation->words.text[1].data); /* sizes and states change */
+    if (!schema_find(session, invocation->arena, &invocation->words, 1, &target)) {
+        return false;
+    }
+    if (session->format == FORMAT_JSON || session->format == FORMAT_TYPED) {
+        results_add_json(&session->out, target.description, GRAMME_PLAIN);
+    } else {
+        print_description(session, &target);
+    }
     return true;
 }
 

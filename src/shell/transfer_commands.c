@@ -69,6 +69,7 @@ static bool scan_all(struct session *session, struct export *out,
                      bool (*visit)(struct export *out, const struct gramme_value *items))
 {
     struct gramme_value *parameters = gramme_map_create();
+    gramme_set_string(parameters, "ReturnConsumedCapacity", "TOTAL");
     gramme_set_string(parameters, "TableName", out->target.table);
     if (out->target.index != NULL) {
         gramme_set_string(parameters, "IndexName", out->target.index);
@@ -235,6 +236,7 @@ static bool write_batch(struct import *in)
 {
     struct session *session = in->session;
     struct gramme_value *parameters = gramme_map_create();
+    gramme_set_string(parameters, "ReturnConsumedCapacity", "TOTAL");
     struct gramme_value *list =
         gramme_set_list(gramme_set_map(parameters, "RequestItems"), in->target.table);
     size_t count = gramme_value_count(in->batch);
@@ -538,6 +540,29 @@ static bool import_lines(struct import *in, FILE *file)
     return good;
 }
 
+/* Asks a person before items may be replaced, that is, if the table has any. A script may replace
+ * items, as PutItem does. */
+static bool confirm_import(struct session *session, const struct import *in)
+{
+    if (!session->is_interactive || session->assume_yes) {
+        return true;
+    }
+    struct gramme_value *parameters = gramme_map_create();
+    struct gramme_answer *answer;
+    gramme_set_string(parameters, "TableName", in->target.table);
+    gramme_set_string(parameters, "ReturnConsumedCapacity", "TOTAL");
+    gramme_set_int(parameters, "Limit", 1);
+    bool good = call(session, session->db, "Scan", parameters, &answer, NULL);
+    gramme_value_destroy(parameters);
+    if (!good) {
+        return false;
+    }
+    bool is_empty = gramme_value_count(gramme_answer_items(answer)) == 0;
+    gramme_answer_destroy(answer);
+    return is_empty ||
+           confirm(session, "Replace items of %s that have the same key", in->target.table);
+}
+
 bool run_import(struct session *session, const struct invocation *invocation)
 {
     struct import in = {.session = session};
@@ -549,6 +574,9 @@ bool run_import(struct session *session, const struct invocation *invocation)
         return false;
     }
     const char *path = invocation->words.text[2].data;
+    if (!confirm_import(session, &in)) {
+        return false;
+    }
     in.batch = gramme_list_create();
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
     bool good = file == NULL              ? fail(session, "%s: %s", path, strerror(errno))

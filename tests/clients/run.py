@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,8 @@ HERE = ROOT / "tests/clients"
 sys.path.insert(0, str(ROOT / "tests/support"))
 from server import Server, program  # noqa: E402
 
+# Node.js of tools/setup, if the system has an older one.
+os.environ["PATH"] = f"{ROOT}/.cache/node/bin:{os.environ['PATH']}"
 REPORT = ROOT / "docs/reference/clients"
 CLIENT_SECONDS = 300
 NODE_MIN = 20
@@ -40,11 +43,14 @@ class Client:
         if self.sources is not None:
             subprocess.run(["node", "transpile.mjs", self.sources, self.file, *self.left_out], cwd=HERE, check=True)
 
+    def needs_node(self):
+        return not self.file.endswith(".py")
+
     def version(self):
         return ", ".join(f"{package} {installed_version(package)}" for package in self.packages)
 
     def command(self, report):
-        if self.file.endswith(".py"):
+        if not self.needs_node():
             return ["/usr/bin/python3", "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", f"--junitxml={report}", "--noconftest", str(HERE / self.file)]
         if self.file.startswith("node_modules/"):
             return ["node_modules/.bin/mocha", "--timeout", "20000", "--exit", "--reporter", "xunit", "--reporter-option", f"output={report}", "--recursive", self.file]
@@ -153,15 +159,18 @@ def run(client):
     return result
 
 
-def gramme_version():
-    return json.loads(subprocess.run([program(), "version", "--json"], check=True, capture_output=True, text=True).stdout)["version"]
+def tried_gramme():
+    """(version, commit) of the server."""
+    built = json.loads(subprocess.run([program(), "version", "--json"], check=True, capture_output=True, text=True).stdout)
+    return built["version"], built["commit"]
 
 
 def write_report(results):
+    version, commit = tried_gramme()
     rows = [{"client": result.client.name, "versions": {package: installed_version(package) for package in result.client.packages},
              "tried": result.client.tried, "tests": result.tests(), "passed": result.passed, "failed": result.failed, "notPassed": result.reasons} for result in results]
-    REPORT.with_suffix(".json").write_text(json.dumps({"gramme": gramme_version(), "clients": rows}, indent=1, ensure_ascii=False) + "\n")
-    lines = ["# Clients that were tried", "", f"What `make clients` found with Gramme {gramme_version()}: each client with the version that npm or Debian has, on a server of its own. "
+    REPORT.with_suffix(".json").write_text(json.dumps({"gramme": version, "commit": commit, "clients": rows}, indent=1, ensure_ascii=False) + "\n")
+    lines = ["# Clients that were tried", "", f"What `make clients` found with Gramme {version} of commit {commit}: each client with the version that npm or Debian has, on a server of its own. "
              f"Tests are in `tests/clients`. The same numbers as JSON: `docs/reference/clients.json`.", "",
              "| client | what was tried | tests | passed |", "| --- | --- | --- | --- |"]
     for result in results:
@@ -172,6 +181,12 @@ def write_report(results):
     subprocess.run(["/usr/bin/python3", ROOT / "tools/wrap_markdown.py", REPORT.with_suffix(".md")], check=True)
 
 
+def check_node():
+    found = subprocess.run(["node", "--version"], check=False, capture_output=True, text=True).stdout.strip() if shutil.which("node") else "none"
+    if found == "none" or int(found[1:].split(".")[0]) < NODE_MIN:
+        sys.exit(f"tests/clients/run.py: the newest versions of these clients need Node.js {NODE_MIN}; found: {found}. tools/setup clients brings it")
+
+
 def main():
     names = [client.name for client in CLIENTS]
     if sys.argv[1:] == ["--list"]:
@@ -180,17 +195,16 @@ def main():
     unknown = set(sys.argv[1:]) - set(names)
     if unknown:
         sys.exit(f"{__doc__}\n\ntests/clients/run.py: there is no client {', '.join(sorted(unknown))}")
-    node = subprocess.run(["node", "--version"], check=True, capture_output=True, text=True).stdout.strip()
-    if int(node[1:].split(".")[0]) < NODE_MIN:
-        sys.exit(f"tests/clients/run.py: the newest versions of these clients need Node.js {NODE_MIN}; this is {node}")
+    chosen = [client for client in CLIENTS if len(sys.argv) == 1 or client.name in sys.argv[1:]]
+    if any(client.needs_node() for client in chosen):
+        check_node()
     results = []
-    for client in CLIENTS:
-        if len(sys.argv) == 1 or client.name in sys.argv[1:]:
-            results.append(run(client))
-            result = results[-1]
-            print(f"{client.name:24}{result.seconds:6.1f} s  {result.passed} of {result.tests()} passed" + (f", {result.failed} failed" if result.failed else ""), flush=True)
-            if not result.is_good():
-                print(result.output, flush=True)
+    for client in chosen:
+        results.append(run(client))
+        result = results[-1]
+        print(f"{client.name:24}{result.seconds:6.1f} s  {result.passed} of {result.tests()} passed" + (f", {result.failed} failed" if result.failed else ""), flush=True)
+        if not result.is_good():
+            print(result.output, flush=True)
     if len(sys.argv) == 1:
         write_report(results)
     bad = [result.client.name for result in results if not result.is_good()]

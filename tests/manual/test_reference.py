@@ -70,22 +70,27 @@ def test_site(manual):
     assert (manual / "site/search/search_index.json").exists()
 
 
-def tracked_pages():
-    """Markdown files outside of docs/, whose links tools/docs checks."""
+def anchors(text):
+    """What links can name in a page: its headings, as Git hosts and mkdocs write them, and ids."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    headings = (re.sub(r"\[([^\]]*)\]\([^)]*\)|`", r"\1", heading) for heading in re.findall(r"^#{1,6} (.*)$", text, re.MULTILINE))
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings} | set(re.findall(r'<a id="([^"]+)"', text))
+
+
+def test_links_of_the_tree():
+    """Relative links of all Markdown files, read where they are, name files and anchors that exist."""
     listed = subprocess.run(["git", "-C", ROOT, "ls-files", "*.md"], capture_output=True, text=True, check=True).stdout.split()
-    return [name for name in listed if not name.startswith("docs/")]
-
-
-def test_links_of_other_pages():
-    """Relative links of README.md and of all READMEs of folders name files that exist."""
-    checked = 0
-    for name in tracked_pages():
+    problems, checked = [], 0
+    for name in listed:
         text = re.sub(r"```.*?```|`[^`]*`", "", (ROOT / name).read_text(), flags=re.DOTALL)
-        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
-            if not re.match(r"\w+:", target):
-                assert ((ROOT / name).parent / target).exists(), f"{name}: {target}"
-                checked += 1
-    assert checked > 5
+        for link, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", text):
+            if re.match(r"\w+:", link):
+                continue
+            target = (ROOT / name).parent / link if link else ROOT / name
+            checked += 1
+            if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target.read_text())):
+                problems.append(f"{name}: {link}#{anchor}")
+    assert problems == [] and checked > 100
 
 
 def test_clients():

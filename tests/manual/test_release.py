@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import tarfile
 
 import pytest
 
@@ -54,7 +55,7 @@ def test_tree(release, clone):
     ("1.0", "not a semantic version"), ("01.0.0", "not a semantic version"), ("1.0.0 ", "not a semantic version"),
 ])
 def test_versions(release, clone, version, problem):
-    problems = release.check_version(version)
+    problems = release.check_version(version, release.version_tags())
     assert (problems == []) if problem is None else (problem in problems[0])
 
 
@@ -68,6 +69,49 @@ def test_versions(release, clone, version, problem):
 def test_changelog(release, text, problem):
     problems = release.check_changelog("0.2.0", text)
     assert (problems == []) if problem is None else (problem in problems[0])
+
+
+@pytest.mark.parametrize("title, problem", [("0.2.0 (not released)", None), ("0.2.0 (2026-11-17)", None), ("0.2.0", "the first section"),
+                                            ("0.1.0 (not released)", "is about 0.1.0")])
+def test_changelog_of_a_rehearsal(release, title, problem):
+    problems = release.check_changelog("0.2.0", f"# Changes\n\n## {title}\n\n- All.\n", dated=False)
+    assert (problems == []) if problem is None else (problem in problems[0])
+
+
+def test_changelog_of_this_tree(release):
+    assert release.check_changelog(release.project_version(), (release.ROOT / "CHANGELOG.md").read_text(), dated=False) == []
+
+
+def test_artifacts(release, clone, built):
+    """What is in a release, with stand-ins for packages and manual."""
+    names = release.artifact_names("0.2.0")
+    packages = " ".join(names - {"gramme-0.2.0.tar.gz", "gramme-0.2.0-manual.tar.gz", "gramme-0.2.0.cdx.json", "SHA256SUMS"})
+    (clone / "tools").mkdir()
+    (clone / "tools/package").write_text(f"#!/bin/sh\nmkdir -p build/packages && cd build/packages && for name in {packages} SHA256SUMS; do echo $name >$name; done\n")
+    (clone / "tools/package").chmod(0o755)
+    (clone / "build/manual/site").mkdir(parents=True)
+    (clone / "build/manual/site/index.html").write_text("x")
+    (clone / "build/packages").mkdir()
+    (clone / "build/packages/gramme-0.1.0.tgz").write_text("of another version")
+    target = clone / "build/release/0.2.0"
+    release.build_artifacts("0.2.0", built, target)
+    assert {path.name for path in target.iterdir()} == names and len(names) == 10
+    assert release.check_artifacts(target, "0.2.0") == []
+    with tarfile.open(target / "gramme-0.2.0.tar.gz") as sources:
+        assert "gramme-0.2.0/meson.build" in sources.getnames()
+    (target / "gramme-0.2.0.tgz").write_text("other")
+    (target / "gramme-0.2.0-manual.tar.gz").unlink()
+    (target / "more").write_text("x")
+    problems = release.check_artifacts(target, "0.2.0")
+    assert problems[:3] == ["gramme-0.2.0-manual.tar.gz is missing", "more does not belong there", "SHA256SUMS lacks more"]
+    assert "gramme-0.2.0.tgz: FAILED" in problems[3]
+
+
+@pytest.mark.parametrize("words", [["--nothing"], ["--check", "--rehearse"], ["0.2.0"]])
+def test_wrong_options(release, words):
+    with pytest.raises(SystemExit) as end:
+        release.read_options(words)
+    assert end.value.code == 2
 
 
 def test_packages(release, clone):

@@ -61,10 +61,11 @@ def test_command_and_contract(tmp_path):
     assert not list(tmp_path.glob("tmp.*"))
 
 
-def test_pattern_that_the_contract_does_not_have(tmp_path):
+def test_pattern_that_the_contract_does_not_have(tmp_path, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     (tmp_path / "patterns.json").write_text(CONTRACT)
     done = act(tmp_path, run=f"{CREATE} && {SCAN}", contract="patterns.json")
-    assert done.returncode == 1
+    assert done.returncode == 1 and "Scan Tasks" in (tmp_path / "summary.md").read_text()
     assert "::error title=Gramme::the access patterns are not those of patterns.json" in done.stdout
 
 

@@ -1,17 +1,36 @@
 """Files of the container and of the Debian package that can be checked without installing them. tools/doors builds and runs both."""
 
-import os
+import importlib.machinery
+import importlib.util
+import json
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 from c_programs import sanitizer_flags
+from server import program
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "packaging" / "container"
+
+
+BUILD = pathlib.Path(program()).parent
+
+
+def load_tool(name):
+    """A script of tools/ as a module."""
+    loader = importlib.machinery.SourceFileLoader(name, str(ROOT / "tools" / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
+    return module
 
 
 @pytest.mark.parametrize("name", ["compose.yaml", "compose.cluster.yaml"])
@@ -46,11 +65,25 @@ def test_debian_package_needs_the_console(tmp_path):
     assert re.search(rf"^override_dh_auto_configure:.*{re.escape(installed)}", text, re.MULTILINE)
 
 
+def test_notices_of_the_debian_package():
+    """It has those of the libraries that are linked in as archives, and of the console's packages."""
+    packages = load_tool("package")
+    if not sanitizer_flags():  # these builds link shared libraries
+        rule = (BUILD / "build.ninja").read_text().split("\nbuild gramme: c_LINKER ")[1]
+        archives = re.findall(r" /usr/\S+/(lib\w+)\.a\b", re.search(r"^ LINK_ARGS = (.*)$", rule, re.MULTILINE)[1])
+        assert {f"{name}-dev" for name in archives} == set(packages.LINKED_DEBIAN)
+    notices = packages.licences(packages.LINKED_DEBIAN)
+    console = json.loads((ROOT / "console/package.json").read_text())["dependencies"]
+    assert {*packages.LINKED_DEBIAN, *(f"npm-{name.lstrip('@').replace('/', '-')}" for name in console)} <= notices.keys()
+    assert b"Facebook" in notices["librocksdb-dev"] and b"MIT" in notices["npm-preact"]
+    assert "debian/licences usr/share/doc/gramme\n" in (ROOT / "packaging/debian/gramme.install").read_text()
+
+
 def test_balancer_configuration():
-    program = shutil.which("haproxy") or "/usr/sbin/haproxy"
-    if not pathlib.Path(program).exists():
+    haproxy = shutil.which("haproxy") or "/usr/sbin/haproxy"
+    if not pathlib.Path(haproxy).exists():
         pytest.skip("haproxy is not installed (tools/setup cluster)")
-    done = subprocess.run([program, "-c", "-f", FOLDER / "haproxy.cfg"], capture_output=True, text=True, check=False)
+    done = subprocess.run([haproxy, "-c", "-f", FOLDER / "haproxy.cfg"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -83,12 +116,12 @@ def test_sandbox_of_the_service():
 @pytest.mark.parametrize("name", ["gramme", "gramme-client", "gramme-bench"])
 def test_programs_are_hardened(name):
     """Position-independent, relocations read-only after the start, stack protector, fortified calls of the C library."""
-    program = pathlib.Path(os.environ.get("GRAMME", ROOT / "build" / "gramme")).parent / name
+    path = BUILD / name
     if shutil.which("readelf") is None or sanitizer_flags():
         pytest.skip("needs readelf, and a build without sanitizers")
 
     def read(*options):
-        return subprocess.run(["readelf", "--wide", *options, program], capture_output=True, text=True, check=True).stdout
+        return subprocess.run(["readelf", "--wide", *options, path], capture_output=True, text=True, check=True).stdout
 
     assert re.search(r"Type:\s+DYN", read("--file-header"))
     assert "GNU_RELRO" in read("--program-headers")

@@ -3,12 +3,13 @@
 import csv
 import io
 import json
+import re
 import secrets
 
 import pytest
 
 from certificates import Authority
-from server import TlsServer
+from server import ROOT, TlsServer
 from signing import KEY_ID, SECRET, write_users
 
 
@@ -93,8 +94,11 @@ def test_partiql(any_db, shell, table):
 def test_deleting_needs_yes(any_db, shell, table):
     url = any_db.endpoint
     fill(shell, url, table, 1)
-    statement = f"DELETE FROM \"{table}\" WHERE pk = 'p0' AND n = 0"
-    for text in (statement, f"\\delete {table} p0 0", f"\\drop {table}", f'\\call DeleteTable {{"TableName": "{table}"}}'):
+    rest = f"\"{table}\" WHERE pk = 'p0' AND n = 0"
+    statement = f"DELETE FROM {rest}"
+    others = [f"delete{blank}FROM {rest}" for blank in ("/**/", "\t", "\n", "--\n", "\r\n")]
+    others += [f"({statement})", f"( /* c */ ({statement}))", "\N{NO-BREAK SPACE}" + statement]
+    for text in (statement, *others, f"\\delete {table} p0 0", f"\\drop {table}", f'\\call DeleteTable {{"TableName": "{table}"}}'):
         done = shell(url, "-c", text)
         assert done.status == 1 and "-y" in done.err and done.out == "", text
     assert len(objects(shell(url, "-o", "json", "-c", f"\\scan {table}"))) == 1
@@ -264,6 +268,33 @@ def test_watch(any_db, shell):
     events = [json.loads(line) for line in done.lines() if line.startswith("{")]
     assert [event["event"] for event in events] == ["INSERT", "MODIFY", "REMOVE"]
     assert events[1]["old"] == {"pk": "a", "v": 1} and events[1]["new"] == {"pk": "a", "v": 2}
+
+
+# A command line for each command that sends requests; "watch" runs until Ctrl-C.
+WITH_USAGE = {
+    "tables": "", "d": "TABLE", "get": "TABLE p0 0", "query": "TABLE p0", "scan": "TABLE", "put": 'TABLE {"pk": "a", "n": 1}',
+    "delete": "TABLE a 1", "create": "TABLE-2 pk", "drop": "TABLE-2", "call": "ListTables", "explain": "SELECT * FROM \"TABLE\" WHERE pk = 'a'",
+    "cost": "", "patterns": "", "findings": "", "export": "TABLE FILE", "import": "TABLE FILE"}
+WITHOUT_USAGE = {"watch", "set", "i", "help", "quit"}
+
+
+def test_usage_is_printed_after_each_answer(any_db, shell, table, tmp_path):
+    names = re.findall(r'^COMMAND\(\w+, "(\w+)"', (ROOT / "src/shell/commands.def").read_text(), re.MULTILINE)
+    assert set(names) == WITH_USAGE.keys() | WITHOUT_USAGE
+    fill(shell, any_db.endpoint, table)
+    for name, words in WITH_USAGE.items():
+        if any_db.kind != "gramme" and name in ("explain", "cost", "patterns", "findings"):
+            continue
+        line = f"\\{name} {words}".replace("TABLE", table).replace("FILE", f"{tmp_path}/items")
+        done = shell(any_db.endpoint, "-y", "-t", "-c", line)
+        assert done.status == 0 and re.fullmatch(r"\(.*[\d.]+ ms\)\n", done.err), (line, done.err)
+        if name in ("export", "import"):
+            assert re.search(r"[1-9][\d.]* units?, ", done.err), (line, done.err)
+
+
+def test_description_in_json(any_db, shell, table):
+    description = json.loads(shell(any_db.endpoint, "-o", "json", "-c", f"\\d {table}").out)
+    assert description["TableName"] == table and description["KeySchema"][1]["AttributeName"] == "n"
 
 
 def test_timing_goes_to_standard_error(any_db, shell, table):

@@ -100,6 +100,11 @@ def test_completion(start, endpoint, music):
     terminal.wait_for("WHERE Label")
     terminal.press("C-c")
     wait_for_prompt(terminal)
+    terminal.send("\\set format cs")
+    terminal.press("Tab")
+    terminal.wait_for("\\set format csv")
+    terminal.press("C-c")
+    wait_for_prompt(terminal)
     terminal.send("\\")
     terminal.press("Tab")
     terminal.wait_for(lambda screen: "\\export" in screen and "\\watch" in screen)
@@ -181,6 +186,19 @@ def test_questions(start, db, endpoint, music):
     type_line(terminal, f"\\delete {music} 'Nina Simone' Sinnerman", lambda screen: screen.count("[y/N]") == 3)
     type_line(terminal, "y", "deleted")
     assert db.Scan(TableName=music)["Count"] == 1
+
+
+def test_import_asks_before_it_replaces_items(start, db, endpoint, music, make_table, tmp_path):
+    (tmp_path / "items.json").write_text('{"Artist": "Nina Simone", "Song": "Sinnerman"}\n')
+    terminal = start(endpoint)
+    type_line(terminal, f"\\import {music} {tmp_path}/items.json json", "that have the same key? [y/N]")
+    type_line(terminal, "n", "not done")
+    assert sum("Label" in item for item in db.Scan(TableName=music)["Items"]) == 2
+    empty = make_table("Artist Song")
+    type_line(terminal, f"\\import {empty} {tmp_path}/items.json json", f"1 item written to {empty}")
+    terminal = start(endpoint, "-y")
+    type_line(terminal, f"\\import {music} {tmp_path}/items.json json", f"1 item written to {music}")
+    assert sum("Label" in item for item in db.Scan(TableName=music)["Items"]) == 1
 
 
 def test_more(start, db, endpoint, make_table):
