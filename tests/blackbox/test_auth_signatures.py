@@ -15,7 +15,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from boto_config import boto3_config
-from server import Server, program
+from server import Process, Server, program
 from signing import (KEY_ID, SECRET, SignedClient, now, presigned_target, request_bytes, signed_headers,
                      write_users)
 from tables import table_request
@@ -449,21 +449,32 @@ def test_a_users_file_that_others_can_read_is_refused(tmp_path):
 
 # --- host names ---
 
-@pytest.mark.parametrize("host, is_ours", [
-    ("127.0.0.1:{port}", True), ("localhost:{port}", True), ("LOCALHOST", True), ("[::1]:{port}", True),
-    ("a.localhost", True), ("127.9.9.9", True), ("evil.example.com", False), ("evil.example.com:{port}", False),
-    ("127.0.0.1.evil.example.com", False), ("localhost.evil.example.com", False), ("10.0.0.1:{port}", False),
-    ("gramme.internal:{port}", True), ("[::2]", False), ("", False)])
+# host, whether a server on loopback is reached by it, whether one that other machines can reach is
+HOSTS = [
+    ("127.0.0.1:{port}", True, True), ("localhost:{port}", True, True), ("LOCALHOST", True, True), ("[::1]:{port}", True, True),
+    ("a.localhost", True, True), ("127.9.9.9", True, True), ("evil.example.com", False, False),
+    ("evil.example.com:{port}", False, False), ("evil.example.com.", False, False),
+    ("127.0.0.1.evil.example.com", False, False), ("localhost.evil.example.com", False, False),
+    ("10.0.0.1:{port}", False, True), ("gramme.internal:{port}", True, True), ("other.internal", True, True),
+    ("[::2]", False, True), ("[::2]:{port}", False, True), ("dynamodb:{port}", False, True), ("dynamodb.:{port}", False, True),
+    ("10.0.0.1.example.com", False, False), ("10.0.0.256", False, False), (f"{'1' * 300}.1", False, False),
+    ("", False, False), (":{port}", False, False), (".", False, False)]
+
+
+@pytest.mark.parametrize("is_open", [False, True], ids=["loopback", "open"])
+@pytest.mark.parametrize("host, local, open_", HOSTS)
 @pytest.mark.parametrize("request_line, status", [
     ("POST / HTTP/1.1\r\nx-amz-target: DynamoDB_20120810.ListTables\r\nauthorization: x\r\ncontent-length: 2", 200),
     ("GET / HTTP/1.1", 200), ("GET /_gramme/ready HTTP/1.1", 200), ("PUT / HTTP/1.1\r\ncontent-length: 2", 404)])
-def test_other_host_names_are_refused(host_server, host, is_ours, request_line, status):
-    connection = Connection(host_server.endpoint)
-    name = host.format(port=host_server.port)
+def test_other_host_names_are_refused(host_server, open_server, host, local, open_, is_open, request_line, status):
+    server = open_server if is_open else host_server
+    connection = Connection(f"http://127.0.0.1:{server.port}")
+    name = host.format(port=server.port)
     body = "{}" if "content-length" in request_line else ""
     connection.send(f"{request_line}\r\nhost: {name}\r\n\r\n{body}".encode())
     answer = connection.read_answer()
     connection.socket.close()
+    is_ours = open_ if is_open else local
     assert answer.status == (status if is_ours else 403), answer.body
     if not is_ours:
         assert b"--host" in answer.body
@@ -472,6 +483,14 @@ def test_other_host_names_are_refused(host_server, host, is_ours, request_line, 
 @pytest.fixture(scope="module")
 def host_server():
     with Server("memory:", "--host", "gramme.internal", "--host", "other.internal") as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def open_server():
+    """As in a container: its only address is one that other machines can reach, and its port is published on loopback."""
+    with Process(program(), "serve", "--store", "memory:", "--listen", "0.0.0.0:0", "--insecure",
+                 "--host", "gramme.internal,other.internal") as started:
         yield started
 
 
