@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import ssl
 import subprocess
 import threading
@@ -16,9 +17,10 @@ from boto_config import boto3_config
 from c_programs import sanitizer_flags
 from installation import Installation, client as client_of
 from server import Server, TlsServer
-from signing import KEY_ID, SECRET, SignedClient, write_users
+from signing import KEY_ID, SECRET, SignedClient, request_bytes, signed_headers, write_users
+from tables import table_request
 from waiting import poll
-from wire import Refused
+from wire import Connection, Refused
 
 ACCOUNT = "000000000000"
 ADA = {"aws_access_key_id": "AKIAADA", "aws_secret_access_key": SECRET}
@@ -306,6 +308,53 @@ def test_one_key_cannot_take_all(tmp_path, key_of_reader):
         for thread in threads:
             thread.join()
         assert set(results) == {200, "RequestLimitExceeded"}
+
+
+KEYS = {"ada": "AKIAADA", "bob": "AKIABOB"}
+
+
+def sent(server, name, operation, body):
+    """A connection that has sent a request of a user, and has little room for its answer."""
+    connection = Connection(server.endpoint)
+    connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.send(request_bytes(signed_headers(connection.host, operation, body, key_id=KEYS[name]), body))
+    return connection
+
+
+def test_unread_answers_count(tmp_path):
+    """Who does not read large answers is throttled, and does not use up the memory for the others."""
+    users = write_users(tmp_path / "users.json", [("root", KEY_ID, SECRET, []), *((name, key, SECRET, ["full"]) for name, key in KEYS.items())])
+
+    def keys(count):
+        return json.dumps({"RequestItems": {"Big": {"Keys": [{"pk": {"S": str(number)}} for number in range(count)]}}}).encode()
+    with Server("memory:", "--auth", "on", "--users", users, "--memory-mb", "256", "--key-requests", "2", "--key-mb", "1") as server:
+        with SignedClient(server.endpoint) as root:
+            root.CreateTable(**table_request("Big"))
+            for number in range(40):
+                root.PutItem(TableName="Big", Item={"pk": {"S": str(number)}, "v": {"S": "x" * 390_000}})
+        held = [sent(server, "ada", "BatchGetItem", keys(40)) for _ in range(17)]
+        first = [connection.socket.recv(12, socket.MSG_PEEK) for connection in held]
+        assert 1 <= first.count(b"HTTP/1.1 200") <= 2 and set(first) == {b"HTTP/1.1 200", b"HTTP/1.1 400"}
+        with SignedClient(server.endpoint, key_id=KEYS["ada"]) as ada, SignedClient(server.endpoint, key_id=KEYS["bob"]) as bob:
+            for _ in range(20):
+                assert bob.post("BatchGetItem", keys(4)).status == 200
+                assert ada.post("ListTables", b"{}").json()["__type"].endswith("#RequestLimitExceeded")
+            for connection in held:
+                connection.close()
+            poll(lambda: ada.post("ListTables", b"{}").status == 200, 20, "requests whose connections are closed do not count")
+            answer = poll(lambda: (read := ada.post("BatchGetItem", keys(40))).status == 200 and read, 20, "nor do their answers")
+            assert len(answer.body) > 10 << 20
+
+
+def test_pipelined_requests_count_one_after_the_other(tmp_path):
+    users = write_users(tmp_path / "users.json", [("root", KEY_ID, SECRET, [])])
+    with Server("memory:", "--auth", "on", "--users", users, "--key-requests", "1") as server:
+        with SignedClient(server.endpoint) as root:
+            host = root.connection.host
+            one = request_bytes(signed_headers(host, "ListTables", b"{}"), b"{}")
+            create = json.dumps(table_request("Slow")).encode()
+            root.connection.send(one * 70 + request_bytes(signed_headers(host, "CreateTable", create), create) + one * 70)
+            assert [root.connection.read_answer().status for _ in range(141)] == [200] * 141
 
 
 # --- secrets ---
