@@ -8,7 +8,7 @@
 #ifndef GRAMME_AUTH_SEAL_H
 #define GRAMME_AUTH_SEAL_H
 
-#include "auth/secret.h"
+#include "base/secret.h"
 #include "base/arena.h"
 #include "err/err.h"
 

@@ -13,14 +13,17 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
+from backups import set_recovery
 from boto_config import boto3_config
 from c_programs import sanitizer_flags
+from exports import export
 from installation import Installation, client as client_of
+from s3_server import S3Server
 from server import Server, TlsServer
 from signing import KEY_ID, SECRET, SignedClient, request_bytes, signed_headers, write_users
-from tables import table_request
+from tables import create_table, table_request
 from waiting import poll
-from wire import Connection, Refused
+from wire import Client, Connection, Refused
 
 ACCOUNT = "000000000000"
 ADA = {"aws_access_key_id": "AKIAADA", "aws_secret_access_key": SECRET}
@@ -384,10 +387,13 @@ def test_no_secret_in_log_process_list_or_core_dump(tmp_path, no_sanitizer):
         with SignedClient(server.endpoint, secret=secret) as client:
             for _ in range(10):
                 client.ListTables()
-        with SignedClient(server.endpoint, secret="wrong" * 8) as client, pytest.raises(Refused):
-            client.ListTables()
+        errors = []
+        for key in ({"secret": "wrong" * 8}, {"key_id": "AKIANOBODY"}, {"secret": secret, "region": "mars"}):
+            with SignedClient(server.endpoint, **key) as client, pytest.raises(Refused) as refused:
+                client.ListTables()
+            errors.append(json.dumps(refused.value.body).encode())
         process = pathlib.Path(f"/proc/{server.process.pid}")
-        for content in (server.log().encode(), (process / "cmdline").read_bytes(), (process / "environ").read_bytes()):
+        for content in (server.log().encode(), (process / "cmdline").read_bytes(), (process / "environ").read_bytes(), *errors):
             assert secret.encode() not in content and master.encode() not in content
         core = dump(server, tmp_path)
         for text in (secret.encode(), master.encode(), bytes.fromhex(master)):
@@ -436,3 +442,31 @@ def test_what_was_issued_and_the_tls_key_are_in_no_core_dump(tmp_path, no_saniti
     found += [order for order in ("big", "little") if number.to_bytes(32, order) in core]
     assert found == []
     assert not any(text in log for text in secrets)
+
+
+@pytest.mark.parametrize("source", ["environment", "file"])
+def test_credentials_for_buckets_are_in_no_core_dump(tmp_path, no_sanitizer, monkeypatch, source):
+    """After an export and one that failed: neither there, nor in the environment, the log and the answers."""
+    secret, token = "Bucket/Secret+0123456789abcdefghijklmnop", "Bucket/Token+" + "0123456789" * 10
+    variables = {"AWS_ACCESS_KEY_ID": "S3RVER", "AWS_SECRET_ACCESS_KEY": secret, "AWS_SESSION_TOKEN": token}
+    (tmp_path / "s3").mkdir()
+    with S3Server(tmp_path / "s3", "exports") as s3:
+        for name, value in variables.items():
+            monkeypatch.delenv(name, raising=False)
+            if source == "environment":
+                monkeypatch.setenv(name, value)
+        if source == "file":
+            (tmp_path / "credentials").write_text("[default]\n" + "".join(f"{name.lower()} = {value}\n" for name, value in variables.items()))
+            monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+        with Server("memory:", "--s3-endpoint", s3.endpoint) as server, Client(server.endpoint) as db:
+            table = create_table(db)
+            set_recovery(db, table, True)
+            answers = [export(db, table, S3Bucket="exports")]
+            with pytest.raises((AssertionError, Refused)) as failed:
+                export(db, table, S3Bucket="missing-bucket")
+            answers.append(str(failed.value))
+            environ = pathlib.Path(f"/proc/{server.process.pid}/environ").read_bytes()
+            core = dump(server, tmp_path)
+            texts = (core, environ, server.log().encode(), json.dumps(answers, default=str).encode())
+    assert [secret.encode() in text for text in texts] == [False] * 4
+    assert token.encode() not in environ
