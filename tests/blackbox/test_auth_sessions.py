@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 
 from backups import set_recovery
 from boto_config import boto3_config
-from c_programs import sanitizer_flags
+from c_programs import clean_environment, sanitizer_flags
 from exports import export
 from installation import Installation, client as client_of
 from s3_server import S3Server
@@ -35,8 +35,9 @@ def allow(*actions, resource="*"):
     return {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": list(actions), "Resource": resource}]}
 
 
-def trust(principal):
-    return {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole"}]}
+def trust(principal, condition=None):
+    statement = {"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole", **({"Condition": condition} if condition else {})}
+    return {"Version": "2012-10-17", "Statement": [statement]}
 
 
 USERS = [
@@ -47,6 +48,8 @@ USERS = [
 ROLES = [
     {"name": "reader", "trust": trust({"AWS": f"arn:aws:iam::{ACCOUNT}:user/ada"}), "policies": ["readonly"], "sessionSeconds": 7200},
     {"name": "delegated", "trust": trust({"AWS": ACCOUNT}), "policies": ["full"]},
+    *({"name": name, "trust": trust({"AWS": f"arn:aws:iam::{ACCOUNT}:user/ada"}, {"StringEquals": condition}), "policies": ["readonly"]}
+      for name, condition in (("partner", {"sts:ExternalId": "shop-17"}), ("named", {"sts:RoleSessionName": "${aws:username}"}))),
 ]
 POLICIES = {"assume": allow("sts:AssumeRole", resource=f"arn:aws:iam::{ACCOUNT}:role/delegated")}
 
@@ -117,6 +120,47 @@ def test_who_may_assume_a_role(server):
     for keys, role in ((bob, READER), (bob, delegated), (ROOT, READER), (ADA, f"arn:aws:iam::{ACCOUNT}:role/nothing"),
                        (ADA, "arn:aws:iam::111111111111:role/reader")):
         assert code_of(sts(server, keys).assume_role, RoleArn=role, RoleSessionName="s1") == "AccessDenied", role
+
+
+@pytest.mark.parametrize("role, members, is_allowed", [
+    ("partner", {"ExternalId": "shop-17"}, True), ("partner", {"ExternalId": "shop-18"}, False), ("partner", {}, False),
+    ("named", {"RoleSessionName": "ada"}, True), ("named", {"RoleSessionName": "bob"}, False)])
+def test_conditions_of_trust_policies(server, role, members, is_allowed):
+    assume = lambda: sts(server, ADA).assume_role(**{"RoleArn": f"arn:aws:iam::{ACCOUNT}:role/{role}", "RoleSessionName": "s1", **members})
+    if is_allowed:
+        assert database(server, as_keys(assume()["Credentials"])).list_tables()["TableNames"] == []
+    else:
+        assert code_of(assume) == "AccessDenied"
+
+
+def by_cli(server, environment, external_id):
+    """The version that Debian has cannot be pointed at another STS by a profile."""
+    option = ["--external-id", external_id] if external_id else []
+    done = subprocess.run(["/usr/bin/aws", "sts", "assume-role", "--endpoint-url", server.endpoint, "--profile", "ada", "--role-arn",
+                           f"arn:aws:iam::{ACCOUNT}:role/partner", "--role-session-name", "s1", *option], env=environment,
+                          capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode != 0:
+        return done.stderr.partition("(")[2].partition(")")[0]
+    made = json.loads(done.stdout)["Credentials"]
+    return database(server, as_keys(made)).list_tables()["TableNames"]
+
+
+def by_javascript(server, environment, _):
+    script = pathlib.Path(__file__).with_name("signing_client.js")
+    done = subprocess.run(["node", str(script), server.endpoint, "header"], env={**environment, "AWS_PROFILE": "partner"},
+                          capture_output=True, text=True, timeout=60, check=True)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("client", [by_cli, by_javascript])
+@pytest.mark.parametrize("external_id, wanted", [("shop-17", []), ("shop-18", "AccessDenied"), ("", "AccessDenied")])
+def test_clients_with_an_external_id(server, tmp_path, client, external_id, wanted):
+    partner = f"role_arn = arn:aws:iam::{ACCOUNT}:role/partner\nsource_profile = ada\n" + (f"external_id = {external_id}\n" if external_id else "")
+    (tmp_path / "config").write_text(f"[profile partner]\n{partner}")
+    (tmp_path / "credentials").write_text(f"[ada]\naws_access_key_id = AKIAADA\naws_secret_access_key = {SECRET}\n")
+    environment = clean_environment(tmp_path, AWS_CONFIG_FILE=str(tmp_path / "config"), AWS_SHARED_CREDENTIALS_FILE=str(tmp_path / "credentials"),
+                                    AWS_REGION="us-east-1", AWS_DEFAULT_REGION="us-east-1", AWS_ENDPOINT_URL=server.endpoint, AWS_PAGER="")
+    assert client(server, environment, external_id) == wanted
 
 
 def test_bad_requests_for_roles(server):
