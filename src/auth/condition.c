@@ -3,7 +3,6 @@
 #include "auth/condition_internal.h"
 
 #include <arpa/inet.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -75,18 +74,6 @@ static bool copy_as_c_string(struct str text, char *out, size_t size)
     return true;
 }
 
-static bool parse_number(struct str text, double *out)
-{
-    char copy[64];
-    char *end = copy;
-    if (text.len == 0 || !copy_as_c_string(text, copy, sizeof(copy)) ||
-        strchr("+-.0123456789", copy[0]) == NULL) {
-        return false;
-    }
-    *out = strtod(copy, &end);
-    return *end == '\0' && isfinite(*out) && strpbrk(copy, "xX") == NULL;
-}
-
 /* zone = "Z" | ("+" | "-") hh ":" mm | nothing, which is UTC */
 static bool parse_zone(const char *text, int *out_minutes)
 {
@@ -124,18 +111,28 @@ static bool parse_time(const char *text, struct tm *parts, double *out_fraction,
     return parse_zone(text, out_zone);
 }
 
+static bool parse_seconds(struct str text, double *out)
+{
+    struct decimal decimal;
+    if (!decimal_parse(text, &decimal)) {
+        return false;
+    }
+    *out = decimal_to_double(&decimal);
+    return true;
+}
+
 /* ISO 8601 (date, or date and time), or seconds since 1970. */
 static bool parse_date(struct str text, double *out)
 {
     char copy[64];
     if (!copy_as_c_string(text, copy, sizeof(copy))) {
-        return false;
+        return parse_seconds(text, out);
     }
     struct tm parts = {.tm_mday = 1};
     int used = 0;
     if (sscanf(copy, "%4d-%2d-%2d%n", &parts.tm_year, &parts.tm_mon, &parts.tm_mday, &used) != 3 ||
         used != 10) {
-        return parse_number(text, out);
+        return parse_seconds(text, out);
     }
     double fraction = 0;
     int zone_minutes = 0;
@@ -225,10 +222,10 @@ bool policy_condition_value_parse(struct arena *arena, const struct condition_op
         good = parse_bool(text, &out->boolean);
         break;
     case CONDITION_DATE:
-        good = parse_date(text, &out->number);
+        good = parse_date(text, &out->seconds);
         break;
     case CONDITION_NUMBER:
-        good = parse_number(text, &out->number);
+        good = decimal_parse(text, &out->number);
         break;
     case CONDITION_IP:
         good = parse_network(text, &out->network);
@@ -240,20 +237,36 @@ bool policy_condition_value_parse(struct arena *arena, const struct condition_op
 
 /* Evaluating ------------------------------------------------------------------------------- */
 
-static bool compare_numbers(enum condition_comparison comparison, double left, double right)
+/* `order` is that of a value of the request and one of the policy: below, equal to or above 0. */
+static bool order_matches(enum condition_comparison comparison, int order)
 {
     switch (comparison) {
     case COMPARE_GREATER:
-        return left > right;
+        return order > 0;
     case COMPARE_GREATER_EQUALS:
-        return left >= right;
+        return order >= 0;
     case COMPARE_LESS:
-        return left < right;
+        return order < 0;
     case COMPARE_LESS_EQUALS:
-        return left <= right;
+        return order <= 0;
     default:
-        return left == right;
+        return order == 0;
     }
+}
+
+static bool number_matches(enum condition_comparison comparison, const struct decimal *value,
+                           struct str text)
+{
+    struct decimal number;
+    return decimal_parse(text, &number) &&
+           order_matches(comparison, decimal_compare(&number, value));
+}
+
+static bool date_matches(enum condition_comparison comparison, double value, struct str text)
+{
+    double seconds;
+    return parse_date(text, &seconds) &&
+           order_matches(comparison, (seconds > value) - (seconds < value));
 }
 
 static bool network_contains(const struct condition_network *network, struct str text)
@@ -280,7 +293,6 @@ static bool binary_equals(struct str value, struct str text, struct arena *arena
 static bool value_matches(const struct condition_operator *op, const union condition_value *value,
                           struct str text, const struct pattern_input *input)
 {
-    double number;
     bool boolean;
     switch (op->type) {
     case CONDITION_STRING:
@@ -294,10 +306,9 @@ static bool value_matches(const struct condition_operator *op, const union condi
     case CONDITION_BOOL:
         return parse_bool(text, &boolean) && boolean == value->boolean;
     case CONDITION_DATE:
-        return parse_date(text, &number) && compare_numbers(op->comparison, number, value->number);
+        return date_matches(op->comparison, value->seconds, text);
     case CONDITION_NUMBER:
-        return parse_number(text, &number) &&
-               compare_numbers(op->comparison, number, value->number);
+        return number_matches(op->comparison, &value->number, text);
     case CONDITION_IP:
         return network_contains(&value->network, text);
     case CONDITION_NULL:

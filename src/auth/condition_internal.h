@@ -4,6 +4,7 @@
 #ifndef GRAMME_AUTH_CONDITION_INTERNAL_H
 #define GRAMME_AUTH_CONDITION_INTERNAL_H
 
+#include "auth/decimal.h"
 #include "auth/pattern.h"
 
 enum condition_type {
@@ -50,8 +51,9 @@ union condition_value {
     struct arn_pattern arn;
     struct str binary;
     struct condition_network network;
-    double number; /* CONDITION_DATE: seconds since 1970 */
-    bool boolean;  /* CONDITION_NULL too */
+    struct decimal number;
+    double seconds; /* CONDITION_DATE: since 1970 */
+    bool boolean;   /* CONDITION_NULL too */
 };
 
 struct condition {

@@ -416,6 +416,8 @@ static void test_sets(void **state)
 
 /* Single conditions ------------------------------------------------------------------------ */
 
+#define ZEROS "0000000000000000000000000000000000000000" /* 40 */
+
 static const struct condition_row {
     const char *condition; /* the inside of Condition, with ' for " */
     const char *context;
@@ -448,6 +450,26 @@ static const struct condition_row {
     {"'NumericGreaterThan':{'aws:EpochTime':10}", "aws:EpochTime=10", false},
     {"'NumericNotEquals':{'aws:EpochTime':10}", "aws:EpochTime=x", true},
     {"'NumericEquals':{'aws:EpochTime':1e1}", "aws:EpochTime=10", true},
+    {"'NumericEquals':{'aws:EpochTime':9007199254740992}", "aws:EpochTime=9007199254740993", false},
+    {"'NumericLessThan':{'aws:EpochTime':9007199254740993}", "aws:EpochTime=9007199254740992",
+     true},
+    {"'NumericGreaterThan':{'aws:EpochTime':1000}", "aws:EpochTime=1" ZEROS ZEROS, true},
+    {"'NumericLessThan':{'aws:EpochTime':1000}", "aws:EpochTime=-1" ZEROS ZEROS, true},
+    {"'NumericEquals':{'aws:EpochTime':1e80}", "aws:EpochTime=+001" ZEROS ZEROS ".00", true},
+    {"'NumericEquals':{'aws:EpochTime':1e-40}", "aws:EpochTime=0." ZEROS "1e1", true},
+    {"'NumericLessThan':{'aws:EpochTime':1e-40}", "aws:EpochTime=0." ZEROS "1", true},
+    {"'NumericEquals':{'aws:EpochTime':0}", "aws:EpochTime=-0." ZEROS "e9", true},
+    {"'NumericGreaterThan':{'aws:EpochTime':1e400}", "aws:EpochTime=1e99999999999999999999", true},
+    {"'NumericLessThan':{'aws:EpochTime':-12.5}", "aws:EpochTime=-12.51", true},
+    {"'NumericGreaterThan':{'aws:EpochTime':-12.5}", "aws:EpochTime=.1", true},
+    {"'NumericEquals':{'aws:EpochTime':12.5}", "aws:EpochTime=125.e-1", true},
+    {"'NumericNotEquals':{'aws:EpochTime':1}", "aws:EpochTime=1e", true},
+    {"'NumericNotEquals':{'aws:EpochTime':1}", "aws:EpochTime=1.0.0", true},
+    {"'NumericNotEquals':{'aws:EpochTime':1}", "aws:EpochTime=0x1", true},
+    {"'NumericNotEquals':{'aws:EpochTime':1}", "aws:EpochTime=+", true},
+    {"'NumericGreaterThan':{'aws:EpochTime':1}", "aws:EpochTime=inf", false},
+    {"'DateGreaterThan':{'aws:CurrentTime':'2026-01-01'}", "aws:CurrentTime=1" ZEROS ZEROS, true},
+    {"'DateLessThan':{'aws:CurrentTime':'2026-01-01'}", "aws:CurrentTime=-1.5e3", true},
     {"'DateLessThan':{'aws:CurrentTime':'2026-01-01T00:00:00Z'}",
      "aws:CurrentTime=2025-12-31T23:59:59Z", true},
     {"'DateGreaterThan':{'aws:CurrentTime':'2026-01-01'}", "aws:CurrentTime=2026-01-01T00:00:01Z",

@@ -8,8 +8,8 @@
 #ifndef GRAMME_AUTH_SEAL_H
 #define GRAMME_AUTH_SEAL_H
 
-#include "auth/secret.h"
 #include "base/arena.h"
+#include "base/secret.h"
 #include "err/err.h"
 
 #define SEAL_KEY_LEN 32

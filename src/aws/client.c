@@ -296,6 +296,7 @@ void aws_client_attempt(struct aws_client *client, const struct aws_request *req
 {
     struct arena arena;
     arena_init(&arena);
+    struct secret_arena secrets = {0};
     struct credentials credentials;
     struct str problem;
     response->status = 0;
@@ -304,15 +305,17 @@ void aws_client_attempt(struct aws_client *client, const struct aws_request *req
     response->request_id[0] = '\0';
     response->renewed = false;
     response->retry_after_ms = -1;
-    if (!credential_source_get(client->credentials, &arena, &credentials, &problem)) {
+    if (!credential_source_get(client->credentials, &secrets, &credentials, &problem)) {
         response->failure = AWS_NO_CREDENTIALS;
         snprintf(response->detail, sizeof(response->detail), "%.*s", STR_ARG(problem));
     } else {
         struct curl_slist *headers = make_headers(client, &arena, request, &credentials);
+        secret_arena_finish(&secrets); /* not kept for the time of the request */
         perform(client, &arena, request, response, headers);
         curl_slist_free_all(headers);
         renew_if_expired(client, response);
     }
+    secret_arena_finish(&secrets);
     arena_finish(&arena);
 }
 

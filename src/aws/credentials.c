@@ -16,36 +16,47 @@ enum {
 
 struct credential_source {
     bool is_local;
-    struct arena given_arena; /* of `given` and `profile`, which do not change */
-    struct credentials given; /* by the options */
-    struct str profile;       /* by the options; ends with NUL, or STR_NULL */
+    struct secret_arena given_arena; /* of `given` and `profile`, which do not change */
+    struct credentials given;        /* by the options */
+    struct str profile;              /* by the options; ends with NUL, or STR_NULL */
 
-    pthread_mutex_t lock; /* of all below */
-    struct arena arena;   /* of `current` */
+    pthread_mutex_t lock;      /* of all below */
+    struct secret_arena arena; /* of `current` */
     struct credentials current;
     bool renewable;   /* the source can provide new ones */
     int64_t renew_ms; /* when to renew; wall clock */
 };
 
-static struct str copy(struct arena *arena, const char *text)
+/* Variables that were taken from the environment, which is one for the whole process as well. */
+static struct {
+    struct secret_arena arena;
+    struct str secret_access_key; /* STR_NULL: not taken */
+    struct str session_token;
+} taken;
+
+void credentials_take_environment(void)
 {
-    return text == NULL || text[0] == '\0' ? STR_NULL : arena_copy_c(arena, str_from_c(text));
+    taken.secret_access_key = secret_take_environment(&taken.arena, "AWS_SECRET_ACCESS_KEY");
+    taken.session_token = secret_take_environment(&taken.arena, "AWS_SESSION_TOKEN");
+}
+
+static struct str keep(struct secret_arena *arena, const char *text)
+{
+    return text == NULL || text[0] == '\0' ? STR_NULL : secret_copy(arena, str_from_c(text));
 }
 
 struct credential_source *credential_source_create(const struct aws_options *options, bool is_local)
 {
     struct credential_source *source = mem_zalloc(sizeof(*source));
     source->is_local = is_local;
-    arena_init(&source->given_arena);
     source->given = (struct credentials){
-        .access_key_id = copy(&source->given_arena, options->access_key_id),
-        .secret_access_key = copy(&source->given_arena, options->secret_access_key),
-        .session_token = copy(&source->given_arena, options->session_token),
+        .access_key_id = keep(&source->given_arena, options->access_key_id),
+        .secret_access_key = keep(&source->given_arena, options->secret_access_key),
+        .session_token = keep(&source->given_arena, options->session_token),
         .expires_ms = INT64_MAX,
     };
-    source->profile = copy(&source->given_arena, options->profile);
+    source->profile = keep(&source->given_arena, options->profile);
     pthread_mutex_init(&source->lock, NULL);
-    arena_init(&source->arena);
     return source;
 }
 
@@ -53,8 +64,8 @@ void credential_source_destroy(struct credential_source *source)
 {
     if (source != NULL) {
         pthread_mutex_destroy(&source->lock);
-        arena_finish(&source->arena);
-        arena_finish(&source->given_arena);
+        secret_arena_finish(&source->arena);
+        secret_arena_finish(&source->given_arena);
         mem_free(source);
     }
 }
@@ -66,12 +77,18 @@ static bool is_complete(const struct credentials *credentials)
     return !str_is_null(credentials->access_key_id) && !str_is_null(credentials->secret_access_key);
 }
 
-static bool from_environment(struct arena *arena, struct credentials *out)
+static struct str variable(const char *name, struct str taken_value)
+{
+    const char *value = profile_variable(name);
+    return value != NULL ? str_from_c(value) : taken_value.len > 0 ? taken_value : STR_NULL;
+}
+
+static bool from_environment(struct credentials *out)
 {
     *out = (struct credentials){
-        .access_key_id = copy(arena, profile_variable("AWS_ACCESS_KEY_ID")),
-        .secret_access_key = copy(arena, profile_variable("AWS_SECRET_ACCESS_KEY")),
-        .session_token = copy(arena, profile_variable("AWS_SESSION_TOKEN")),
+        .access_key_id = variable("AWS_ACCESS_KEY_ID", STR_NULL),
+        .secret_access_key = variable("AWS_SECRET_ACCESS_KEY", taken.secret_access_key),
+        .session_token = variable("AWS_SESSION_TOKEN", taken.session_token),
         .expires_ms = INT64_MAX,
     };
     return is_complete(out);
@@ -99,7 +116,7 @@ static bool find(const struct credential_source *source, struct arena *arena,
         return true;
     }
     /* A profile that the program names has precedence over the environment. */
-    if (str_is_null(source->profile) && from_environment(arena, out)) {
+    if (str_is_null(source->profile) && from_environment(out)) {
         return true;
     }
     *renewable = true;
@@ -125,12 +142,13 @@ static bool find(const struct credential_source *source, struct arena *arena,
 
 /* --- keeping them --- */
 
-static struct str copy_or_null(struct arena *arena, struct str text)
+static struct str copy_or_null(struct secret_arena *arena, struct str text)
 {
-    return str_is_null(text) ? text : arena_copy_c(arena, text);
+    return str_is_null(text) ? text : secret_copy(arena, text);
 }
 
-static struct credentials copy_credentials(struct arena *arena, const struct credentials *from)
+static struct credentials copy_credentials(struct secret_arena *arena,
+                                           const struct credentials *from)
 {
     return (struct credentials){
         .access_key_id = copy_or_null(arena, from->access_key_id),
@@ -157,7 +175,7 @@ static bool renew(struct credential_source *source, int64_t now_ms, struct str *
     bool renewable;
     bool usable = find(source, &arena, &found, &renewable, problem);
     if (usable) {
-        arena_reset(&source->arena);
+        secret_arena_finish(&source->arena);
         source->current = copy_credentials(&source->arena, &found);
         source->renewable = renewable;
         source->renew_ms = renewal_ms(found.expires_ms, now_ms);
@@ -166,15 +184,16 @@ static bool renew(struct credential_source *source, int64_t now_ms, struct str *
         usable = true;
     } else {
         /* The text may be in the arena that is reset. */
-        arena_reset(&source->arena);
+        secret_arena_finish(&source->arena);
         source->current = (struct credentials){0};
-        *problem = arena_copy_c(&source->arena, *problem);
+        *problem = secret_copy(&source->arena, *problem);
     }
+    arena_erase(&arena);
     arena_finish(&arena);
     return usable;
 }
 
-bool credential_source_get(struct credential_source *source, struct arena *arena,
+bool credential_source_get(struct credential_source *source, struct secret_arena *arena,
                            struct credentials *out, struct str *problem)
 {
     pthread_mutex_lock(&source->lock);
@@ -186,7 +205,7 @@ bool credential_source_get(struct credential_source *source, struct arena *arena
     if (usable) {
         *out = copy_credentials(arena, &source->current);
     } else {
-        *problem = arena_copy_c(arena, *problem);
+        *problem = secret_copy(arena, *problem);
     }
     pthread_mutex_unlock(&source->lock);
     return usable;

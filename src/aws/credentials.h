@@ -5,6 +5,7 @@
 
 #include "aws/options.h"
 #include "base/arena.h"
+#include "base/secret.h"
 
 /* Texts end with NUL. */
 struct credentials {
@@ -25,10 +26,15 @@ MUST_USE struct credential_source *credential_source_create(const struct aws_opt
 void credential_source_destroy(struct credential_source *source);
 /* Copies the current credentials into `arena`. False: *problem says why there are none, in `arena`.
  */
-MUST_USE bool credential_source_get(struct credential_source *source, struct arena *arena,
+MUST_USE bool credential_source_get(struct credential_source *source, struct secret_arena *arena,
                                     struct credentials *out, struct str *problem);
 /* The service reports that the credentials have expired. True: the source can provide new ones,
  * which the next credential_source_get() returns. */
 MUST_USE bool credential_source_renew(struct credential_source *source);
+
+/* Moves AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN from the environment to memory for secrets,
+ * where all sources find them, so that neither a core dump nor /proc/PID/environ contains them. For
+ * programs that need not pass them on; before other threads are started. */
+void credentials_take_environment(void);
 
 #endif

@@ -100,8 +100,7 @@ static void test_profiles(void **state)
 static void check_key(const char *what, const struct aws_options *options, bool is_local,
                       const char *expected)
 {
-    struct arena arena;
-    arena_init(&arena);
+    struct secret_arena arena = {0};
     struct credential_source *source = credential_source_create(options, is_local);
     struct credentials found = {0};
     struct str problem = STR_NULL;
@@ -109,7 +108,7 @@ static void check_key(const char *what, const struct aws_options *options, bool 
     CHECK_STR_EQ(what, good ? found.access_key_id : STR("none"), str_from_c(expected));
     assert_int_equal(good, problem.len == 0);
     credential_source_destroy(source);
-    arena_finish(&arena);
+    secret_arena_finish(&arena);
 }
 
 static void test_order(void **state)
@@ -141,6 +140,11 @@ static void test_order(void **state)
     options.access_key_id = "options";
     options.secret_access_key = "s";
     check_key("options", &options, false, "options");
+    options = (struct aws_options){.service = "dynamodb"};
+    setenv("AWS_SECRET_ACCESS_KEY", "taken", 1);
+    credentials_take_environment();
+    check_key("taken from the environment", &options, false, "environment");
+    assert_string_equal(getenv("AWS_SECRET_ACCESS_KEY"), "");
     write_file("config", NULL);
     write_file("credentials", NULL);
 }
@@ -149,8 +153,7 @@ static void test_order(void **state)
 static void test_renewal(void **state)
 {
     (void)state;
-    struct arena arena;
-    arena_init(&arena);
+    struct secret_arena arena = {0};
     struct aws_options options = {.service = "dynamodb"};
     setenv("AWS_SHARED_CREDENTIALS_FILE",
            write_file("credentials", "[default]\naws_access_key_id = old\n"
@@ -169,7 +172,7 @@ static void test_renewal(void **state)
     CHECK_STR_EQ("renewed", found.access_key_id, STR("new"));
     assert_true(str_is_null(found.session_token));
     credential_source_destroy(source);
-    arena_finish(&arena);
+    secret_arena_finish(&arena);
     write_file("credentials", NULL);
 }
 

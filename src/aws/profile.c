@@ -15,7 +15,7 @@ const char *profile_variable(const char *name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-enum { FILE_BYTES_MAX = 1024 * 1024 };
+enum { FILE_BYTES_USUAL = 64 * 1024, FILE_BYTES_MAX = 1024 * 1024 };
 
 #define SPACES " \t\r"
 
@@ -100,6 +100,8 @@ static bool read_file(const char *path, struct buf *out)
     if (file == NULL) {
         return false;
     }
+    setvbuf(file, NULL, _IONBF, 0); /* which would keep a copy of secrets */
+    (void)buf_reserve(out, FILE_BYTES_USUAL);
     size_t got;
     do {
         got = fread(buf_reserve(out, 4096), 1, 4096, file);
@@ -132,6 +134,7 @@ static struct str setting_in_file(struct arena *arena, struct str path, struct s
         found = profile_find(buf_str(&text), profile, str_from_c(name), sections_are_profiles);
         found = str_is_null(found) ? found : arena_copy_c(arena, found);
     }
+    buf_erase(&text);
     buf_finish(&text);
     return found;
 }

@@ -145,7 +145,7 @@ int policy_command(int argc, char **argv)
         {"detach", "NAME --user USER [--boundary]", "detach it", 1, detach},
         {"remove", "NAME", "delete a policy that is not attached", 1, remove_policy},
         {"test", "--user USER --action ACTION [--resource ARN] [--context KEY=VALUE,...]",
-         "print whether it is allowed, and why", 0, test},
+         "print whether it is allowed, and why; or --role ROLE", 0, test},
         {0},
     };
     return admin_main("policy", verbs, argc, argv);

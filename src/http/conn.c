@@ -411,7 +411,8 @@ static bool handle_all(struct conn *conn)
             receive_next(slot);
             is_new = true;
         }
-        if (slot->piece_count == PIECES_MAX || slot->out.len > OUT_BYTES_MAX) {
+        if (slot->piece_count == PIECES_MAX || slot->out.len > OUT_BYTES_MAX ||
+            slot->exchange.hold != NULL) {
             send_answers(conn);
         }
     } while (!is_blocked(conn) && !receive_is_empty(slot) && handle_next(conn));
@@ -423,6 +424,7 @@ static bool begin_turn(struct conn *conn)
     struct request_slot *slot = conn->slot;
     if (conn->writes_under_way == 0 && slot->piece_count == 0) {
         slot->out.len = 0; /* everything was sent */
+        slot_release_hold(slot);
     }
     return handle_all(conn);
 }
@@ -472,7 +474,7 @@ static void on_bytes(struct conn *conn)
     bool is_new = begin_turn(conn);
     const struct request_slot *slot = conn->slot;
     if (!is_blocked(conn) && slot->piece_count > 0 && slot->out.len <= LATER_BYTES_MAX &&
-        receive_is_empty(slot)) {
+        slot->exchange.hold == NULL && receive_is_empty(slot)) {
         conn_be_ready(conn);
     } else {
         end_turn(conn, is_new);

@@ -20,6 +20,11 @@ struct http_header {
     struct str value;
 };
 
+/* Something that must last until an answer has been sent: see http_exchange. */
+struct http_hold {
+    void (*release)(struct http_hold *hold); /* frees it; on the thread of the connection */
+};
+
 /* One request and its answer. Valid from the call of the handler until http_reply(), even if the
  * client disconnects meanwhile. The handler must call http_reply() exactly once. */
 struct http_exchange {
@@ -48,6 +53,9 @@ struct http_exchange {
     /* The handler sets it: the request or its answer contains a secret, so all memory of both is
      * overwritten when the answer has been sent, and the answer is not compressed. */
     bool holds_secret;
+    /* The handler may set it before http_reply(). It is released once, when the answer has been
+     * passed to the kernel or the connection is closed. */
+    struct http_hold *hold;
 };
 
 struct http_answer {

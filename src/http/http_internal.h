@@ -276,6 +276,9 @@ void wait_arm(struct loop *loop, uint64_t at_ms);
 MUST_USE struct request_slot *slot_take(struct loop *loop, struct conn *conn);
 /* Returns a slot, when no exchange is open and no write is under way. */
 void slot_return(struct loop *loop, struct request_slot *slot);
+/* All answers were sent: releases exchange.hold, if there is one. A slot has at most one, because
+ * the answer of a request with a hold is sent before the next request is handled. */
+void slot_release_hold(struct request_slot *slot);
 /* Overwrites the memory of a request that held a secret; that of its answer when the slot is
  * returned. */
 void slot_erase_request(struct request_slot *slot);

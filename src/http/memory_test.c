@@ -182,9 +182,11 @@ static void test_unread_answer(void **state)
     while (memory_pool_used(&pool) < 20000000) {
         usleep(1000);
     }
+    assert_int_equal(testing.hold_count, 1);
     client_read(&client);
     assert_int_equal(client.body.len, 20000000);
     wait_for_used(&pool, 200000);
+    assert_int_equal(testing.hold_count, 0);
     client_close(&client);
     testing_close(&testing);
 }

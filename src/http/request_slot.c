@@ -152,8 +152,18 @@ void slot_drop_large(struct loop *loop)
     loop->large_until_ms = 0;
 }
 
+void slot_release_hold(struct request_slot *slot)
+{
+    struct http_hold *hold = slot->exchange.hold;
+    if (UNLIKELY(hold != NULL)) {
+        slot->exchange.hold = NULL;
+        hold->release(hold);
+    }
+}
+
 void slot_return(struct loop *loop, struct request_slot *slot)
 {
+    slot_release_hold(slot);
     if (UNLIKELY(slot->holds_secret)) {
         erase(slot);
     }

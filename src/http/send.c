@@ -153,5 +153,6 @@ void send_answers(struct conn *conn)
         queue_next(conn, &slot->out_write);
     } else if (!handler_writes) {
         slot->out.len = 0;
+        slot_release_hold(slot);
     }
 }

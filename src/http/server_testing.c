@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+
 /* An exchange on its way to being answered. In the exchange's arena. */
 struct work {
     struct task task;
@@ -127,12 +129,35 @@ static void answer_long_header(struct http_exchange *exchange)
     http_reply(exchange, &answer);
 }
 
+struct counted_hold {
+    struct http_hold http;
+    struct testing_server *testing;
+};
+
+static void release_hold(struct http_hold *http)
+{
+    struct counted_hold *hold = CONTAINER_OF(http, struct counted_hold, http);
+    atomic_fetch_sub(&hold->testing->hold_count, 1);
+    mem_free(hold);
+}
+
+static void add_hold(struct testing_server *testing, struct http_exchange *exchange)
+{
+    assert(exchange->hold == NULL);
+    struct counted_hold *hold = mem_alloc(sizeof(*hold));
+    *hold = (struct counted_hold){.http.release = release_hold, .testing = testing};
+    atomic_fetch_add(&testing->hold_count, 1);
+    exchange->hold = &hold->http;
+}
+
 static void handle(void *context, struct http_exchange *exchange)
 {
     struct testing_server *testing = context;
     struct str target = exchange->target;
     struct http_answer answer = {.status = 204};
-    atomic_fetch_add(&testing->call_count, 1);
+    if (atomic_fetch_add(&testing->call_count, 1) % 2 == 0 && !str_eq(target, STR("/exclusive"))) {
+        add_hold(testing, exchange);
+    }
     if (str_eq(target, STR("/echo"))) {
         reply(exchange, 200, exchange->body);
     } else if (str_eq(target, STR("/later"))) {
@@ -232,6 +257,7 @@ void testing_close(struct testing_server *testing)
 {
     testing_release(testing);
     http_server_close(testing->server, 5000);
+    assert_int_equal(testing->hold_count, 0);
     mailbox_post(waiting_mailbox_box(testing->worker_mailbox), &testing->worker_end);
     pthread_join(testing->worker, NULL);
     waiting_mailbox_destroy(testing->worker_mailbox);

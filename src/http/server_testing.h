@@ -23,12 +23,16 @@
  *   /header  answers with the value of the header X-Test
  *   /close   answers with the body and closes
  *   /long    answers with a very long header
- *   others   404 with "METHOD TARGET" */
+ *   others   404 with "METHOD TARGET"
+ *
+ * The first request, the third and so on, but not those of /exclusive, have a hold; testing_close()
+ * checks that all are released. */
 struct testing_server {
     struct arena arena;
     struct http_server *server;
     int port;
     atomic_int call_count;
+    atomic_int hold_count; /* of holds that are not released */
     pthread_t worker;
     struct waiting_mailbox *worker_mailbox;
     bool worker_is_done;

@@ -73,24 +73,22 @@ static bool read_cors(struct arena *arena, const struct setting *setting, struct
                             arena_format(arena, "%.*s", STR_ARG(problem.message)).data);
 }
 
-/* Reads the accepted host names. They are checked if the server listens on a loopback address and
- * signatures are not required. */
+/* Reads the accepted host names. They are checked if signatures are not required, also on addresses
+ * that other machines can reach: the port of a container is published on a loopback address. */
 static bool read_hosts(struct arena *arena, const struct setting *setting, struct config *out,
                        struct err *err)
 {
     struct err problem = ERR_INIT(arena);
     struct str listen[HTTP_LISTENERS_MAX];
-    bool is_loopback = false;
     for (int i = 0; i < out->listener_count; i++) {
         listen[i] = out->listeners[i].host;
-        is_loopback = is_loopback || host_is_loopback(listen[i]);
     }
     if (!hosts_parse(arena, setting->text, listen, (size_t)out->listener_count, &out->hosts,
                      &problem)) {
         return setting_complain(err, setting,
                                 arena_format(arena, "%.*s", STR_ARG(problem.message)).data);
     }
-    out->hosts.is_checked = out->auth != AUTH_ON && is_loopback;
+    out->hosts.is_checked = out->auth != AUTH_ON;
     return true;
 }
 

@@ -370,36 +370,69 @@ static struct key_load *load_of(struct guard *guard, const struct auth_caller *c
     return &guard->loads[hash_64(counted) % LOAD_SLOTS];
 }
 
-bool guard_enter(struct guard *guard, const struct auth_caller *caller, size_t bytes,
-                 struct err *err)
+bool guard_enter(struct guard *guard, struct http_exchange *exchange, struct auth_caller *caller,
+                 struct str operation, struct guard_entry *out, struct err *err)
 {
+    *out = (struct guard_entry){0};
     if (LIKELY(guard->loads == NULL)) {
         return true;
     }
-    struct key_load *load = load_of(guard, caller);
-    int requests = atomic_fetch_add_explicit(&load->requests, 1, memory_order_relaxed) + 1;
-    size_t sum = atomic_fetch_add_explicit(&load->bytes, bytes, memory_order_relaxed) + bytes;
-    bool fits =
-        (guard->options.key_requests_max == 0 || requests <= guard->options.key_requests_max) &&
-        (guard->options.key_bytes_max == 0 || sum <= guard->options.key_bytes_max || requests == 1);
-    if (fits) {
+    struct guard_entry entry = {.load = load_of(guard, caller), .bytes = exchange->raw_body.len};
+    const struct guard_options *options = &guard->options;
+    int requests = atomic_fetch_add_explicit(&entry.load->requests, 1, memory_order_relaxed) + 1;
+    size_t sum = entry.bytes +
+                 atomic_fetch_add_explicit(&entry.load->bytes, entry.bytes, memory_order_relaxed);
+    if ((options->key_requests_max == 0 || requests <= options->key_requests_max) &&
+        (options->key_bytes_max == 0 || sum <= options->key_bytes_max || requests == 1)) {
+        *out = entry;
         return true;
     }
-    guard_leave(guard, caller, bytes);
-    count_refusal(guard, REFUSED_BY_LIMIT);
-    return err_set(err, ERR_REQUEST_LIMIT_EXCEEDED,
-                   "Throughput exceeds the current throughput limit for your account. Please "
-                   "contact AWS Support at https://aws.amazon.com/support to request a limit "
-                   "increase");
+    guard_leave(&entry);
+    err_set(err, ERR_REQUEST_LIMIT_EXCEEDED,
+            "Throughput exceeds the current throughput limit for your account. Please contact AWS "
+            "Support at https://aws.amazon.com/support to request a limit increase");
+    if (options->mode == AUTH_ON) {
+        count_refusal(guard, REFUSED_BY_LIMIT);
+        return false;
+    }
+    guard_log_refusal(guard, exchange, operation, err);
+    caller->warning = err->code;
+    *err = ERR_INIT(err->arena);
+    return true;
 }
 
-void guard_leave(struct guard *guard, const struct auth_caller *caller, size_t bytes)
+void guard_leave(const struct guard_entry *entry)
 {
-    if (guard->loads != NULL) {
-        struct key_load *load = load_of(guard, caller);
-        atomic_fetch_sub_explicit(&load->requests, 1, memory_order_relaxed);
-        atomic_fetch_sub_explicit(&load->bytes, bytes, memory_order_relaxed);
+    if (UNLIKELY(entry->load != NULL)) {
+        atomic_fetch_sub_explicit(&entry->load->requests, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&entry->load->bytes, entry->bytes, memory_order_relaxed);
     }
+}
+
+/* A request whose answer is being sent. */
+struct entry_hold {
+    struct http_hold http;
+    struct guard_entry entry;
+};
+
+static void release_entry(struct http_hold *http)
+{
+    struct entry_hold *hold = CONTAINER_OF(http, struct entry_hold, http);
+    guard_leave(&hold->entry);
+    mem_free(hold);
+}
+
+void guard_leave_when_sent(const struct guard_entry *entry, struct http_exchange *exchange)
+{
+    if (LIKELY(entry->load == NULL)) {
+        return;
+    }
+    size_t answer_bytes = exchange->out->len - exchange->out_start;
+    struct entry_hold *hold = mem_alloc(sizeof(*hold));
+    *hold = (struct entry_hold){.http.release = release_entry, .entry = *entry};
+    hold->entry.bytes += answer_bytes;
+    atomic_fetch_add_explicit(&entry->load->bytes, answer_bytes, memory_order_relaxed);
+    exchange->hold = &hold->http;
 }
 
 struct str guard_claimed_key(struct http_exchange *exchange)
@@ -428,7 +461,9 @@ static bool may_log(struct guard *guard)
 void guard_log_refusal(struct guard *guard, struct http_exchange *exchange, struct str operation,
                        const struct err *err)
 {
-    count_refusal(guard, err->code == ERR_ACCESS_DENIED ? REFUSED_BY_POLICY : REFUSED_BY_SIGNATURE);
+    count_refusal(guard, err->code == ERR_ACCESS_DENIED            ? REFUSED_BY_POLICY
+                         : err->code == ERR_REQUEST_LIMIT_EXCEEDED ? REFUSED_BY_LIMIT
+                                                                   : REFUSED_BY_SIGNATURE);
     if (!may_log(guard)) {
         return;
     }

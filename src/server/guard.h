@@ -18,7 +18,7 @@ struct guard_options {
     struct directory_source *source; /* of users and keys */
     const struct seal_key *key;      /* of session tokens */
     int key_requests_max;            /* requests of one access key under way; 0: no limit */
-    size_t key_bytes_max;            /* bytes in their bodies; 0: no limit */
+    size_t key_bytes_max;            /* bytes in their bodies and answers; 0: no limit */
 };
 
 struct guard;
@@ -73,12 +73,23 @@ void guard_begin_call(struct guard *guard, struct http_exchange *exchange,
 MUST_USE bool guard_allow(struct guard *guard, struct http_exchange *exchange,
                           struct auth_caller *caller, struct str action, struct err *err);
 
-/* Counts a request of the caller as under way. False: its key has too many; *err says so. After
- * true the caller of this function must call guard_leave() with the same number of bytes. */
-MUST_USE bool guard_enter(struct guard *guard, const struct auth_caller *caller, size_t bytes,
+struct key_load;
+/* A request that counts in the limits of its access key. */
+struct guard_entry {
+    struct key_load *load; /* NULL: it does not count */
+    size_t bytes;
+};
+/* Counts a request of the caller as under way, until guard_leave() or guard_leave_when_sent(). If
+ * its key has too many, it does not count; in the mode AUTH_WARN that is logged and sets
+ * caller->warning, else false: *err says so. */
+MUST_USE bool guard_enter(struct guard *guard, struct http_exchange *exchange,
+                          struct auth_caller *caller, struct str operation, struct guard_entry *out,
                           struct err *err);
-/* A request that guard_enter() has counted has ended. */
-void guard_leave(struct guard *guard, const struct auth_caller *caller, size_t bytes);
+/* The request is not under way any more. */
+void guard_leave(const struct guard_entry *entry);
+/* The answer of the request is in exchange->out: counts its bytes, too, and calls guard_leave()
+ * when it has been sent. Call it just before http_reply(). */
+void guard_leave_when_sent(const struct guard_entry *entry, struct http_exchange *exchange);
 
 /* Returns the address of the client as text, in the arena of the exchange. */
 MUST_USE struct str guard_peer(const struct http_exchange *exchange);

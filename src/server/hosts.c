@@ -2,6 +2,8 @@
  * request of a server without authentication. */
 #include "server/hosts.h"
 
+#include <arpa/inet.h>
+
 /* Four numbers of which the first is 127. */
 static bool is_loopback_ipv4(struct str host)
 {
@@ -51,6 +53,7 @@ bool hosts_parse(struct arena *arena, struct str text, const struct str *listen,
     *out = (struct hosts){.names = names};
     for (size_t i = 0; i < listen_count; i++) {
         names[out->count++] = listen[i];
+        out->is_open = out->is_open || !host_is_loopback(listen[i]);
     }
     while (text.len > 0) {
         const char *comma = memchr(text.data, ',', text.len);
@@ -79,6 +82,18 @@ static struct str without_port(struct str header)
     return colon == NULL ? header : str_make(header.data, (size_t)(colon - header.data));
 }
 
+static bool is_address(struct str host)
+{
+    char copy[INET6_ADDRSTRLEN];
+    uint8_t address[16];
+    if (host.len >= sizeof(copy)) {
+        return false;
+    }
+    memcpy(copy, host.data, host.len);
+    copy[host.len] = '\0';
+    return inet_pton(AF_INET, copy, address) == 1 || inet_pton(AF_INET6, copy, address) == 1;
+}
+
 bool hosts_allow(const struct hosts *hosts, struct str header)
 {
     if (!hosts->is_checked || str_is_null(header)) {
@@ -88,7 +103,11 @@ bool hosts_allow(const struct hosts *hosts, struct str header)
     if (host.len > 0 && host.data[host.len - 1] == '.') { /* the root of DNS */
         host.len--;
     }
-    if (host_is_loopback(host)) {
+    if (host.len == 0) {
+        return false;
+    }
+    if (host_is_loopback(host) ||
+        (hosts->is_open && (memchr(host.data, '.', host.len) == NULL || is_address(host)))) {
         return true;
     }
     for (size_t i = 0; i < hosts->count; i++) {

@@ -9,6 +9,7 @@
 
 struct hosts {
     bool is_checked;         /* false: every name is accepted */
+    bool is_open;            /* other machines can reach the server: see hosts_allow() */
     const struct str *names; /* in addition to those of the loopback interface */
     size_t count;
 };
@@ -17,12 +18,14 @@ struct hosts {
 MUST_USE bool host_is_loopback(struct str host);
 
 /* Reads the names of --host, separated by commas, into `arena`. Those of `listen` are allowed too.
- * False: one is not a host name (ERR_VALIDATION). */
+ * Sets is_open if one of these is not a loopback address. False: one is not a host name
+ * (ERR_VALIDATION). */
 MUST_USE bool hosts_parse(struct arena *arena, struct str text, const struct str *listen,
                           size_t listen_count, struct hosts *out, struct err *err);
 
 /* Whether a request with this Host header may be carried out. STR_NULL: it has none, so no browser
- * sent it. */
+ * sent it. If hosts->is_open, all IP addresses and names without a dot, such as those of a
+ * container network, are accepted too: no web page of the Internet has such a name. */
 MUST_USE bool hosts_allow(const struct hosts *hosts, struct str header);
 
 #endif

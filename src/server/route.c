@@ -20,7 +20,7 @@ struct routed_call {
     struct router *router;
     struct auth_caller caller;    /* .directory NULL: requests are not checked */
     struct guarded_call *guarded; /* or NULL, likewise */
-    size_t body_bytes;            /* as counted by guard_enter() */
+    struct guard_entry entry;     /* in the limits of the caller's key */
     struct api_call api;
 };
 
@@ -170,14 +170,6 @@ static void reply_not_found(struct router *router, struct http_exchange *exchang
                          });
 }
 
-static void end_checked_call(struct routed_call *call)
-{
-    if (call->caller.directory != NULL) {
-        guard_leave(call->router->options.guard, &call->caller, call->body_bytes);
-        auth_caller_release(&call->caller);
-    }
-}
-
 /* A denied statement of BatchExecuteStatement fails alone, so the call may succeed nevertheless. */
 static void audit_call(const struct routed_call *call, struct str request_id)
 {
@@ -206,7 +198,10 @@ static void call_done(struct api_call *api)
     if (UNLIKELY(router->options.audit != NULL)) {
         audit_call(call, id);
     }
-    end_checked_call(call);
+    if (call->caller.directory != NULL) {
+        guard_leave_when_sent(&call->entry, call->exchange);
+        auth_caller_release(&call->caller);
+    }
     send_answer(call->exchange, api->status, headers);
 }
 
@@ -251,7 +246,10 @@ static void handle_on_slow_thread(void *context, struct http_exchange *exchange)
 static void move_call(struct api_call *api)
 {
     struct routed_call *call = CONTAINER_OF(api, struct routed_call, api);
-    end_checked_call(call); /* credentials are checked again on the slow thread */
+    if (call->caller.directory != NULL) { /* credentials are checked again on the slow thread */
+        guard_leave(&call->entry);
+        auth_caller_release(&call->caller);
+    }
     http_run_slowly(call->exchange, handle_on_slow_thread, call->router);
 }
 
@@ -371,10 +369,11 @@ static bool handle_special(struct router *router, struct http_exchange *exchange
 
 /* Checks the limits of the caller's key, and prepares authorization. */
 static bool begin_checked_call(struct router *router, struct routed_call *call,
-                               struct http_exchange *exchange, struct err *err)
+                               struct http_exchange *exchange, struct str operation,
+                               struct err *err)
 {
-    call->body_bytes = exchange->raw_body.len;
-    if (!guard_enter(router->options.guard, &call->caller, call->body_bytes, err)) {
+    if (!guard_enter(router->options.guard, exchange, &call->caller, operation, &call->entry,
+                     err)) {
         return false;
     }
     call->guarded = ARENA_NEW(exchange->arena, struct guarded_call);
@@ -414,7 +413,7 @@ static void handle_operation(struct router *router, struct http_exchange *exchan
         return;
     }
     if (is_good && call->caller.directory != NULL) {
-        is_good = begin_checked_call(router, call, exchange, &err);
+        is_good = begin_checked_call(router, call, exchange, target.operation, &err);
     }
     if (!is_good) {
         refuse_request(router, exchange, &target, &call->caller, &err);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "aws/credentials.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "err/messages.h"
@@ -508,6 +509,7 @@ int serve(const struct config *config)
     raise_file_limit();
     set_up_malloc();
     http_tls_prepare();
+    credentials_take_environment();
     sigset_t signals;
     block_signals(&signals);
     struct arena arena;

@@ -204,20 +204,37 @@ static const struct directory_principal *find_role(const struct sts_call *call, 
                : NULL;
 }
 
+/* Sets a condition key to a parameter of the form, if it is there; `value` must outlive *context.
+ */
+static void set_key(const struct sts_call *call, struct str name, enum context_key_id id,
+                    struct str *value, struct auth_context *context)
+{
+    *value = parameter(call, name);
+    if (!str_is_null(*value)) {
+        context->keys[id] =
+            (struct context_values){.values = value, .count = 1, .is_present = true};
+    }
+}
+
 /* The trust policy is the role's resource policy. A role that does not exist is refused like one
  * that the caller may not assume. */
 static bool may_assume(struct sts_call *call, const struct directory_principal *role)
 {
+    struct auth_context context = *call->context;
+    struct str external_id;
+    struct str session_name;
     if (role == NULL || role->is_disabled || call->caller->policy.kind == CALLER_ROOT) {
         return false;
     }
+    set_key(call, STR("ExternalId"), CONTEXT_STS_EXTERNAL_ID, &external_id, &context);
+    set_key(call, STR("RoleSessionName"), CONTEXT_STS_ROLE_SESSION_NAME, &session_name, &context);
     struct policy_set policies = *call->policies;
     policies.resource = role->trust;
     struct policy_request request = {
         .caller = &call->caller->policy,
         .action = STR("sts:AssumeRole"),
         .resource = role->arn,
-        .context = call->context,
+        .context = &context,
         .arena = call->arena,
     };
     struct policy_answer trust = policy_evaluate(role->trust, &request);

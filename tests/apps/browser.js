@@ -41,7 +41,7 @@ export async function start(program, args, variables = {}) {
   const url = await new Promise((resolve, reject) => {
     const listen = (piece) => {
       said += piece;
-      const found = said.match(/serves (http:\/\/[\d.]+:\d+)/)?.[1];
+      const found = said.match(/serves (http:\/\/[\d.]+:\d+)/)?.[1]?.replace("//0.0.0.0:", "//127.0.0.1:");
       if (found) {
         resolve(found);
       }

@@ -1,6 +1,7 @@
 /* A web page of another site, opened in a browser on the machine of a server without authentication (--auth off, the
- * default, and none), can neither read nor write there, neither items nor the insight API: by requests that need no preflight, by
- * those that do, by forms, or by a name of its own that resolves to the loopback address (DNS rebinding). */
+ * default, and none; --insecure: as in a container, whose port is published on loopback), can neither read nor write there,
+ * neither items nor the insight API: by requests that need no preflight, by those that do, by forms, or by a name of its own
+ * that resolves to the loopback address (DNS rebinding). */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -15,7 +16,11 @@ const AUTHORIZATION = "AWS4-HMAC-SHA256 Credential=x/20260101/us-east-1/dynamodb
 const TABLE = { TableName: "Victim", BillingMode: "PAY_PER_REQUEST", AttributeDefinitions: [{ AttributeName: "pk", AttributeType: "S" }],
   KeySchema: [{ AttributeName: "pk", KeyType: "HASH" }] };
 const site = {};
-const MODES = ["off", "none"];
+const MODES = {
+  "--auth off": ["--listen", "127.0.0.1:0", "--auth", "off"],
+  "--auth none": ["--listen", "127.0.0.1:0", "--auth", "none"],
+  "--insecure": ["--listen", "0.0.0.0:0", "--insecure"],
+};
 
 /* As a program does it, which browsers' rules do not concern. */
 async function call(database, operation, body) {
@@ -27,9 +32,8 @@ async function call(database, operation, body) {
 before(async () => {
   site.directory = await mkdtemp(path.join(os.tmpdir(), "gramme-foreign-"));
   site.databases = {};
-  for (const mode of MODES) {
-    site.databases[mode] = await start("gramme", ["serve", "--listen", "127.0.0.1:0", "--auth", mode,
-      "--store", `rocksdb:${path.join(site.directory, mode)}`]);
+  for (const [mode, options] of Object.entries(MODES)) {
+    site.databases[mode] = await start("gramme", ["serve", ...options, "--store", `rocksdb:${path.join(site.directory, mode)}`]);
   }
   site.pages = createServer((_, answer) => answer.setHeader("Content-Type", "text/html").end("<title>evil</title>"));
   site.pages.listen(0, "127.0.0.1");
@@ -118,8 +122,8 @@ async function simulationOf(database) {
   return answer.json();
 }
 
-for (const mode of MODES) {
-  test(`a page of another origin, --auth ${mode}`, async () => {
+for (const mode of Object.keys(MODES)) {
+  test(`a page of another origin, ${mode}`, async () => {
     const database = site.databases[mode];
     const before = await simulationOf(database);
     const page = await site.browser.newPage();
@@ -130,7 +134,7 @@ for (const mode of MODES) {
     await page.close();
   });
 
-  test(`a page whose name resolves to this machine, --auth ${mode}`, async () => {
+  test(`a page whose name resolves to this machine, ${mode}`, async () => {
     const database = site.databases[mode];
     const before = await simulationOf(database);
     const page = await site.browser.newPage();

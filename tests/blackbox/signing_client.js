@@ -1,5 +1,5 @@
 // The AWS SDK for JavaScript as a client that signs: node signing_client.js ENDPOINT header|query
-// Credentials come from the environment. Prints the names of the tables, or the name of the error.
+// Credentials come from the environment, or with header from the profile that it names. Prints the names of the tables, or the name of the error.
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { Sha256 } from '@aws-crypto/sha256-js';
 import { SignatureV4 } from '@smithy/signature-v4';

@@ -245,8 +245,9 @@ def test_refusals_are_counted(start, mode):
     assert len([entry for entry in server.entries() if "wouldBeRefused" in entry or "error" in entry]) == 50
 
 
-def test_throttled_requests_are_recorded(start):
-    server = start("--auth", "on", "--key-mb", "1")
+@pytest.mark.parametrize("mode", ["on", "warn"])
+def test_throttled_requests_are_recorded(start, mode):
+    server = start("--auth", mode, "--key-mb", "1")
     with as_user(server, "root") as root:
         root.CreateTable(**table_request("Big"))
     server.entries()
@@ -256,20 +257,25 @@ def test_throttled_requests_are_recorded(start):
     raw = [request_bytes(signed_headers(client.connection.host, "BatchWriteItem", body), body) for client in clients]
 
     def throttled():
-        """Two large bodies of one key that are under way at once."""
+        """Two large bodies of one key that are under way at once. With warn all are carried out, and the log counts."""
         for client, request in zip(clients, raw):
             client.connection.send(request[:-1])
         for client in clients:
             client.connection.send(body[-1:])
         answers = [client.connection.read_answer() for client in clients]
-        assert {answer.status for answer in answers} <= {200, 400}
-        return [answer for answer in answers if answer.status == 400]
+        assert {answer.status for answer in answers} <= ({200, 400} if mode == "on" else {200})
+        return [answer for answer in answers if answer.status == 400] if mode == "on" else [None] * metrics(server)["limit"]
     refused = poll(throttled, 60, "a request is throttled")
-    assert {answer.json()["__type"].partition("#")[2] for answer in refused} == {"RequestLimitExceeded"}
+    assert mode == "warn" or {answer.json()["__type"].partition("#")[2] for answer in refused} == {"RequestLimitExceeded"}
     for client in clients:
         client.connection.close()
-    found = [short(entry) for entry in server.entries()]
-    assert found == [(f"arn:aws:iam::{ACCOUNT}:root", "dynamodb", "BatchWriteItem", None, 400, "RequestLimitExceeded")] * len(refused)
+    entries = server.entries()
+    assert [short(entry)[:3] for entry in entries] == [(f"arn:aws:iam::{ACCOUNT}:root", "dynamodb", "BatchWriteItem")] * len(refused)
+    member, status = ("error", 400) if mode == "on" else ("wouldBeRefused", 200)
+    assert {(entry["status"], entry[member]) for entry in entries} == {(status, "RequestLimitExceeded")}
+    lines = [line for line in server.log().splitlines() if "would be refused" in line]
+    assert all("RequestLimitExceeded" in line and "check=BatchWriteItem" in line for line in lines)
+    assert bool(lines) == (mode == "warn")
     assert metrics(server)["limit"] == len(refused)
 
 

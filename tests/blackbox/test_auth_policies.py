@@ -383,6 +383,27 @@ def test_tags_of_caller_and_request(server):
         assert (got == "allow") == wanted, tags
 
 
+# --- numbers ---
+
+def number_key(value):
+    return {"TableName": "Numbers", "Key": {"pk": {"N": value}}}
+
+
+def test_numbers_of_any_size_are_compared_exactly(tmp_path):
+    """A key of N is compared by its canonical text, which has up to 127 characters."""
+    above, exact = "ForAnyValue:NumericGreaterThan", "ForAllValues:NumericEquals"
+    policies = {"small": policy(allow("GetItem"), deny("GetItem", If={above: {"dynamodb:LeadingKeys": "1000"}})),
+                "one": policy(allow("GetItem", If={exact: {"dynamodb:LeadingKeys": "9007199254740992"}}))}
+    rows = [("small", "1000", "allow"), ("small", "1000.0000000000000000000000000000000001", "expl"), ("small", "1E60", "expl"),
+            ("small", "1E70", "expl"), ("small", "1E125", "expl"), ("small", "-1E125", "allow"), ("small", "1E-130", "allow"),
+            ("one", "9007199254740992", "allow"), ("one", "9007199254740993", "impl"), ("one", "9007199254740992.1", "impl")]
+    with policy_server(tmp_path, [user("root"), *(user(name, name) for name in policies)], policies) as server:
+        with connect(server, "root") as root:
+            root.CreateTable(**table_request("Numbers", "pk:N"))
+        for name, value, wanted in rows:
+            expect(server, name, "GetItem", number_key(value), wanted)
+
+
 # --- the condition keys that the server fills in for every request ---
 
 BOTH, NONE = {"user", "session"}, set()

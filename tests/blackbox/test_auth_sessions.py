@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import ssl
 import subprocess
 import threading
@@ -12,13 +13,17 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
+from backups import set_recovery
 from boto_config import boto3_config
-from c_programs import sanitizer_flags
+from c_programs import clean_environment, sanitizer_flags
+from exports import export
 from installation import Installation, client as client_of
+from s3_server import S3Server
 from server import Server, TlsServer
-from signing import KEY_ID, SECRET, SignedClient, write_users
+from signing import KEY_ID, SECRET, SignedClient, request_bytes, signed_headers, write_users
+from tables import create_table, table_request
 from waiting import poll
-from wire import Refused
+from wire import Client, Connection, Refused
 
 ACCOUNT = "000000000000"
 ADA = {"aws_access_key_id": "AKIAADA", "aws_secret_access_key": SECRET}
@@ -30,8 +35,9 @@ def allow(*actions, resource="*"):
     return {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": list(actions), "Resource": resource}]}
 
 
-def trust(principal):
-    return {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole"}]}
+def trust(principal, condition=None):
+    statement = {"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole", **({"Condition": condition} if condition else {})}
+    return {"Version": "2012-10-17", "Statement": [statement]}
 
 
 USERS = [
@@ -42,6 +48,8 @@ USERS = [
 ROLES = [
     {"name": "reader", "trust": trust({"AWS": f"arn:aws:iam::{ACCOUNT}:user/ada"}), "policies": ["readonly"], "sessionSeconds": 7200},
     {"name": "delegated", "trust": trust({"AWS": ACCOUNT}), "policies": ["full"]},
+    *({"name": name, "trust": trust({"AWS": f"arn:aws:iam::{ACCOUNT}:user/ada"}, {"StringEquals": condition}), "policies": ["readonly"]}
+      for name, condition in (("partner", {"sts:ExternalId": "shop-17"}), ("named", {"sts:RoleSessionName": "${aws:username}"}))),
 ]
 POLICIES = {"assume": allow("sts:AssumeRole", resource=f"arn:aws:iam::{ACCOUNT}:role/delegated")}
 
@@ -112,6 +120,47 @@ def test_who_may_assume_a_role(server):
     for keys, role in ((bob, READER), (bob, delegated), (ROOT, READER), (ADA, f"arn:aws:iam::{ACCOUNT}:role/nothing"),
                        (ADA, "arn:aws:iam::111111111111:role/reader")):
         assert code_of(sts(server, keys).assume_role, RoleArn=role, RoleSessionName="s1") == "AccessDenied", role
+
+
+@pytest.mark.parametrize("role, members, is_allowed", [
+    ("partner", {"ExternalId": "shop-17"}, True), ("partner", {"ExternalId": "shop-18"}, False), ("partner", {}, False),
+    ("named", {"RoleSessionName": "ada"}, True), ("named", {"RoleSessionName": "bob"}, False)])
+def test_conditions_of_trust_policies(server, role, members, is_allowed):
+    assume = lambda: sts(server, ADA).assume_role(**{"RoleArn": f"arn:aws:iam::{ACCOUNT}:role/{role}", "RoleSessionName": "s1", **members})
+    if is_allowed:
+        assert database(server, as_keys(assume()["Credentials"])).list_tables()["TableNames"] == []
+    else:
+        assert code_of(assume) == "AccessDenied"
+
+
+def by_cli(server, environment, external_id):
+    """The version that Debian has cannot be pointed at another STS by a profile."""
+    option = ["--external-id", external_id] if external_id else []
+    done = subprocess.run(["/usr/bin/aws", "sts", "assume-role", "--endpoint-url", server.endpoint, "--profile", "ada", "--role-arn",
+                           f"arn:aws:iam::{ACCOUNT}:role/partner", "--role-session-name", "s1", *option], env=environment,
+                          capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode != 0:
+        return done.stderr.partition("(")[2].partition(")")[0]
+    made = json.loads(done.stdout)["Credentials"]
+    return database(server, as_keys(made)).list_tables()["TableNames"]
+
+
+def by_javascript(server, environment, _):
+    script = pathlib.Path(__file__).with_name("signing_client.js")
+    done = subprocess.run(["node", str(script), server.endpoint, "header"], env={**environment, "AWS_PROFILE": "partner"},
+                          capture_output=True, text=True, timeout=60, check=True)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("client", [by_cli, by_javascript])
+@pytest.mark.parametrize("external_id, wanted", [("shop-17", []), ("shop-18", "AccessDenied"), ("", "AccessDenied")])
+def test_clients_with_an_external_id(server, tmp_path, client, external_id, wanted):
+    partner = f"role_arn = arn:aws:iam::{ACCOUNT}:role/partner\nsource_profile = ada\n" + (f"external_id = {external_id}\n" if external_id else "")
+    (tmp_path / "config").write_text(f"[profile partner]\n{partner}")
+    (tmp_path / "credentials").write_text(f"[ada]\naws_access_key_id = AKIAADA\naws_secret_access_key = {SECRET}\n")
+    environment = clean_environment(tmp_path, AWS_CONFIG_FILE=str(tmp_path / "config"), AWS_SHARED_CREDENTIALS_FILE=str(tmp_path / "credentials"),
+                                    AWS_REGION="us-east-1", AWS_DEFAULT_REGION="us-east-1", AWS_ENDPOINT_URL=server.endpoint, AWS_PAGER="")
+    assert client(server, environment, external_id) == wanted
 
 
 def test_bad_requests_for_roles(server):
@@ -308,6 +357,53 @@ def test_one_key_cannot_take_all(tmp_path, key_of_reader):
         assert set(results) == {200, "RequestLimitExceeded"}
 
 
+KEYS = {"ada": "AKIAADA", "bob": "AKIABOB"}
+
+
+def sent(server, name, operation, body):
+    """A connection that has sent a request of a user, and has little room for its answer."""
+    connection = Connection(server.endpoint)
+    connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.send(request_bytes(signed_headers(connection.host, operation, body, key_id=KEYS[name]), body))
+    return connection
+
+
+def test_unread_answers_count(tmp_path):
+    """Who does not read large answers is throttled, and does not use up the memory for the others."""
+    users = write_users(tmp_path / "users.json", [("root", KEY_ID, SECRET, []), *((name, key, SECRET, ["full"]) for name, key in KEYS.items())])
+
+    def keys(count):
+        return json.dumps({"RequestItems": {"Big": {"Keys": [{"pk": {"S": str(number)}} for number in range(count)]}}}).encode()
+    with Server("memory:", "--auth", "on", "--users", users, "--memory-mb", "256", "--key-requests", "2", "--key-mb", "1") as server:
+        with SignedClient(server.endpoint) as root:
+            root.CreateTable(**table_request("Big"))
+            for number in range(40):
+                root.PutItem(TableName="Big", Item={"pk": {"S": str(number)}, "v": {"S": "x" * 390_000}})
+        held = [sent(server, "ada", "BatchGetItem", keys(40)) for _ in range(17)]
+        first = [connection.socket.recv(12, socket.MSG_PEEK) for connection in held]
+        assert 1 <= first.count(b"HTTP/1.1 200") <= 2 and set(first) == {b"HTTP/1.1 200", b"HTTP/1.1 400"}
+        with SignedClient(server.endpoint, key_id=KEYS["ada"]) as ada, SignedClient(server.endpoint, key_id=KEYS["bob"]) as bob:
+            for _ in range(20):
+                assert bob.post("BatchGetItem", keys(4)).status == 200
+                assert ada.post("ListTables", b"{}").json()["__type"].endswith("#RequestLimitExceeded")
+            for connection in held:
+                connection.close()
+            poll(lambda: ada.post("ListTables", b"{}").status == 200, 20, "requests whose connections are closed do not count")
+            answer = poll(lambda: (read := ada.post("BatchGetItem", keys(40))).status == 200 and read, 20, "nor do their answers")
+            assert len(answer.body) > 10 << 20
+
+
+def test_pipelined_requests_count_one_after_the_other(tmp_path):
+    users = write_users(tmp_path / "users.json", [("root", KEY_ID, SECRET, [])])
+    with Server("memory:", "--auth", "on", "--users", users, "--key-requests", "1") as server:
+        with SignedClient(server.endpoint) as root:
+            host = root.connection.host
+            one = request_bytes(signed_headers(host, "ListTables", b"{}"), b"{}")
+            create = json.dumps(table_request("Slow")).encode()
+            root.connection.send(one * 70 + request_bytes(signed_headers(host, "CreateTable", create), create) + one * 70)
+            assert [root.connection.read_answer().status for _ in range(141)] == [200] * 141
+
+
 # --- secrets ---
 
 def dump(server, directory):
@@ -335,10 +431,13 @@ def test_no_secret_in_log_process_list_or_core_dump(tmp_path, no_sanitizer):
         with SignedClient(server.endpoint, secret=secret) as client:
             for _ in range(10):
                 client.ListTables()
-        with SignedClient(server.endpoint, secret="wrong" * 8) as client, pytest.raises(Refused):
-            client.ListTables()
+        errors = []
+        for key in ({"secret": "wrong" * 8}, {"key_id": "AKIANOBODY"}, {"secret": secret, "region": "mars"}):
+            with SignedClient(server.endpoint, **key) as client, pytest.raises(Refused) as refused:
+                client.ListTables()
+            errors.append(json.dumps(refused.value.body).encode())
         process = pathlib.Path(f"/proc/{server.process.pid}")
-        for content in (server.log().encode(), (process / "cmdline").read_bytes(), (process / "environ").read_bytes()):
+        for content in (server.log().encode(), (process / "cmdline").read_bytes(), (process / "environ").read_bytes(), *errors):
             assert secret.encode() not in content and master.encode() not in content
         core = dump(server, tmp_path)
         for text in (secret.encode(), master.encode(), bytes.fromhex(master)):
@@ -387,3 +486,31 @@ def test_what_was_issued_and_the_tls_key_are_in_no_core_dump(tmp_path, no_saniti
     found += [order for order in ("big", "little") if number.to_bytes(32, order) in core]
     assert found == []
     assert not any(text in log for text in secrets)
+
+
+@pytest.mark.parametrize("source", ["environment", "file"])
+def test_credentials_for_buckets_are_in_no_core_dump(tmp_path, no_sanitizer, monkeypatch, source):
+    """After an export and one that failed: neither there, nor in the environment, the log and the answers."""
+    secret, token = "Bucket/Secret+0123456789abcdefghijklmnop", "Bucket/Token+" + "0123456789" * 10
+    variables = {"AWS_ACCESS_KEY_ID": "S3RVER", "AWS_SECRET_ACCESS_KEY": secret, "AWS_SESSION_TOKEN": token}
+    (tmp_path / "s3").mkdir()
+    with S3Server(tmp_path / "s3", "exports") as s3:
+        for name, value in variables.items():
+            monkeypatch.delenv(name, raising=False)
+            if source == "environment":
+                monkeypatch.setenv(name, value)
+        if source == "file":
+            (tmp_path / "credentials").write_text("[default]\n" + "".join(f"{name.lower()} = {value}\n" for name, value in variables.items()))
+            monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+        with Server("memory:", "--s3-endpoint", s3.endpoint) as server, Client(server.endpoint) as db:
+            table = create_table(db)
+            set_recovery(db, table, True)
+            answers = [export(db, table, S3Bucket="exports")]
+            with pytest.raises((AssertionError, Refused)) as failed:
+                export(db, table, S3Bucket="missing-bucket")
+            answers.append(str(failed.value))
+            environ = pathlib.Path(f"/proc/{server.process.pid}/environ").read_bytes()
+            core = dump(server, tmp_path)
+            texts = (core, environ, server.log().encode(), json.dumps(answers, default=str).encode())
+    assert [secret.encode() in text for text in texts] == [False] * 4
+    assert token.encode() not in environ

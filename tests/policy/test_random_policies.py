@@ -26,7 +26,8 @@ PRINCIPALS = ["*", {"AWS": "*"}, {"AWS": ACCOUNT}, {"AWS": f"arn:aws:iam::{ACCOU
               {"AWS": [USER, "111111111111"]}, {"AWS": "111111111111"}]
 TEXTS = ["u1", "u2", "U1", "Music", "SSN", "a*b", "ab", "axb", "${aws:username}", "u*", "?1", "*", "${aws:nothing}", "${aws:nothing, 'u1'}",
          "TransactGetItems", "NONE", "SPECIFIC_ATTRIBUTES", "${*}", "a${*}b", ""]
-NUMBERS = ["0", "1", "2", "2.0", "-1", "1e3", "1000", "x"]
+LARGE = ["9007199254740992", "9007199254740993", "1" + "0" * 70, "-1" + "0" * 70, "0." + "0" * 70 + "1"]  # the texts of large keys
+NUMBERS = ["0", "1", "2", "2.0", "-1", "1e3", "1000", "1E70", "-1E70", "1e-71", *LARGE, "x"]
 DATES = ["2026-01-01T00:00:00Z", "2026-06-01T12:00:00Z", "1767225600", "2027-01-01T00:00:00Z"]
 ADDRESSES = ["10.0.0.0/8", "10.1.2.3", "127.0.0.1/32", "::1", "2001:db8::/32", "0.0.0.0/0"]
 ARNS = [USER, ROLE, f"arn:aws:iam::{ACCOUNT}:user/*", "arn:aws:iam::*:*", f"arn:aws:iam::{ACCOUNT}:user/${{aws:username}}", "arn:aws:iam::*:role/R?"]
@@ -84,7 +85,7 @@ class Maker:
         return {"Version": "2012-10-17" if self.random.random() < 0.8 else "2008-10-17", "Statement": statements}
 
     def context(self, kind):
-        maybe = {"aws:SourceIp": ["10.1.2.3", "127.0.0.1", "::1", "2001:db8::1"], "aws:CurrentTime": DATES[:2], "aws:EpochTime": ["1767225600", "2", "1000"],
+        maybe = {"aws:SourceIp": ["10.1.2.3", "127.0.0.1", "::1", "2001:db8::1"], "aws:CurrentTime": DATES[:2], "aws:EpochTime": ["1767225600", "2", "1000", *LARGE],
                  "aws:SecureTransport": ["true", "false"], "dynamodb:FullTableScan": ["true", "false"], "dynamodb:Select": ["SPECIFIC_ATTRIBUTES", "ALL"],
                  "dynamodb:ReturnValues": ["NONE", "ALL_NEW"], "dynamodb:EnclosingOperation": ["TransactGetItems"], "aws:userid": ["u1", "AIDA", "AQID", "not base64"],
                  "aws:PrincipalTag/team": ["Music", "u1"], "aws:ResourceTag/env": ["u1", "Music"], "aws:RequestTag/env": ["SSN"],
@@ -94,7 +95,7 @@ class Maker:
             made["aws:username"] = [self.random.choice(["u1", "u1", "a*b"])]
         for key in ("dynamodb:LeadingKeys", "dynamodb:Attributes", "aws:TagKeys"):
             if self.random.random() < 0.6:
-                made[key] = self.random.sample(["u1", "u2", "SSN", "Music", "a*b", "axb", "1", "2.0", "AAAA", "AQID"], self.random.choice([0, 1, 1, 2, 3]))
+                made[key] = self.random.sample(["u1", "u2", "SSN", "Music", "a*b", "axb", "1", "2.0", "AAAA", "AQID", *LARGE], self.random.choice([0, 1, 1, 2, 3]))
         return made
 
     def question(self):

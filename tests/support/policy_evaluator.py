@@ -4,6 +4,7 @@ without any compilation, so that it is easy to compare with the text of the rule
 import base64
 import binascii
 import datetime
+import decimal
 import ipaddress
 import re
 
@@ -88,9 +89,10 @@ def arn_like(text, value, has_variables, context, variables_from=0):
 
 def number(text):
     try:
-        return float(text)
-    except ValueError:
+        found = decimal.Decimal(text)
+    except decimal.InvalidOperation:
         return None
+    return found if found.is_finite() else None
 
 
 def moment(text):

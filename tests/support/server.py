@@ -12,7 +12,7 @@ import tempfile
 from waiting import poll
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SERVES = re.compile(r"serves http://127\.0\.0\.1:(\d+)")
+SERVES = re.compile(r"serves http://(?:127\.0\.0\.1|0\.0\.0\.0):(\d+)")
 SERVES_TLS = re.compile(r"serves .*\bhttps://127\.0\.0\.1:(\d+)")
 # What a healthy server never prints: sanitizer reports, failed assertions, our own error lines.
 TROUBLE = re.compile(r"Sanitizer|runtime error:|[Aa]ssertion|Z error |\"level\":\"error\"")

@@ -1,7 +1,7 @@
-/* auth/secret.h: memory for secrets: excluded from core dumps, locked in RAM if the system allows
+/* base/secret.h: memory for secrets: excluded from core dumps, locked in RAM if the system allows
  * it, and overwritten before it is freed. */
-#ifndef GRAMME_AUTH_SECRET_H
-#define GRAMME_AUTH_SECRET_H
+#ifndef GRAMME_BASE_SECRET_H
+#define GRAMME_BASE_SECRET_H
 
 #include "base/str.h"
 
@@ -13,7 +13,7 @@ struct secret_arena {
 
 /* Returns `size` zeroed bytes, aligned for any type, valid until secret_arena_finish(). */
 MUST_USE void *secret_alloc(struct secret_arena *arena, size_t size);
-/* Returns a copy of `text` in the arena, valid until secret_arena_finish(). */
+/* Returns a copy of `text` in the arena, followed by a NUL, valid until secret_arena_finish(). */
 MUST_USE struct str secret_copy(struct secret_arena *arena, struct str text);
 /* Overwrites and frees all memory of the arena, which is empty afterwards. */
 void secret_arena_finish(struct secret_arena *arena);

@@ -1,10 +1,10 @@
 /* Allocates memory for secrets in separate pages, marked MADV_DONTDUMP and locked with mlock().
  * Called on any thread; each arena belongs to its caller. */
-#include "auth/secret.h"
+#include "base/secret.h"
 
-#include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum { BLOCK_BYTES_MIN = 16 * 1024, ALIGNMENT = 16 };
@@ -55,7 +55,7 @@ struct str secret_copy(struct secret_arena *arena, struct str text)
 
 void secret_erase(void *bytes, size_t size)
 {
-    OPENSSL_cleanse(bytes, size);
+    explicit_bzero(bytes, size);
 }
 
 void secret_arena_finish(struct secret_arena *arena)
