@@ -6,6 +6,7 @@
 #include "cli/store_report.h"
 #include "engine/rebuild.h"
 #include "json/writer.h"
+#include "store/disk/files.h"
 #include "store/image/image.h"
 #include "store/rocks/open/fill_store.h"
 
@@ -138,7 +139,7 @@ static int repair_store(struct repair *repair, const char *from, const char *to,
                                     .is_for_repair = true,
                                     .report = store_report_file,
                                     .context = &repair->report};
-    if (!image_open(&options, &repair->image, err)) {
+    if (!files_check_outside(to, from, err) || !image_open(&options, &repair->image, err)) {
         return EXIT_CANNOT_REPAIR;
     }
     int status = EXIT_CANNOT_REPAIR;

@@ -255,6 +255,16 @@ def test_without_an_identity_it_is_refused(store):
     assert snapshot(store) == before
 
 
+@pytest.mark.parametrize("command", ["backup", "repair"])
+def test_a_copy_is_not_made_inside_its_store(store, command):
+    before = snapshot(store)
+    for target in (store / "copy", store / "checkpoint", store):
+        done = subprocess.run([program(), command, store, target], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2 and "is in the directory of the store" in done.stderr, done
+        assert target == store or not target.exists()
+    assert snapshot(store) == before
+
+
 def test_foreign_directories_are_left_alone(tmp_path):
     directory = tmp_path / "photos"
     directory.mkdir()
