@@ -318,8 +318,10 @@ static bool take_record(struct scanner *scanner, const struct reading *reading,
 static bool read_records(struct scanner *scanner, struct reading *reading)
 {
     struct wal_scan *out = scanner->out;
+    assert(out->next == reading->header->first);
     while (out->next < reading->until) {
         struct wal_found found;
+        assert(reading->offset % WAL_BLOCK_BYTES == 0);
         if (reading->offset >= scanner->bytes.len || !take_record(scanner, reading, &found)) {
             judge_end(scanner, reading);
             return out->damage_count == 0;
@@ -389,6 +391,7 @@ static bool read_segment(struct scanner *scanner, size_t index)
                "the segment does not continue the one before it");
         return false;
     }
+    assert(out->segment_count < scanner->header_count);
     out->segments[out->segment_count++] = (struct wal_segment){
         .number = header->number, .first = header->first, .size_bytes = header->size_bytes};
     return read_records(scanner, &reading);
@@ -415,6 +418,7 @@ static void note_others(struct scanner *scanner)
     out->other_segments = mem_alloc((scanner->number_count + 1) * sizeof(*out->other_segments));
     for (size_t i = 0; i < scanner->number_count; i++) {
         if (scanner->numbers[i] < oldest || scanner->numbers[i] > newest) {
+            assert(out->other_count < scanner->number_count);
             out->other_segments[out->other_count++] = scanner->numbers[i];
         }
     }
