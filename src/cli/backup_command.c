@@ -16,6 +16,7 @@
 #include "cli/store_report.h"
 #include "server/control.h"
 #include "store/backup/store_backup.h"
+#include "store/disk/files.h"
 #include "store/disk/identity.h"
 #include "store/rocks/rocks.h"
 
@@ -279,6 +280,9 @@ static bool back_up(const struct arguments *arguments, struct store_report *repo
                                      .report = store_report_file,
                                      .context = report};
     struct source source;
+    if (!files_check_outside(arguments->to, arguments->from, err)) {
+        return false;
+    }
     manifest->created_ms = clock_wall_ms();
     if (!store_report_is_directory(arguments->from, err) ||
         !store_report_is_directory(arguments->to, err)) {

@@ -6,6 +6,7 @@
 #include "cli/store_report.h"
 #include "engine/rebuild.h"
 #include "json/writer.h"
+#include "store/disk/files.h"
 #include "store/image/image.h"
 #include "store/rocks/open/fill_store.h"
 
@@ -139,7 +140,7 @@ static int repair_store(struct repair *repair, const char *from, const char *to,
                                     .report = store_report_file,
                                     .context = &repair->report};
     if (!store_report_is_directory(from, err) || !store_report_is_directory(to, err) ||
-        !image_open(&options, &repair->image, err)) {
+        !files_check_outside(to, from, err) || !image_open(&options, &repair->image, err)) {
         return EXIT_CANNOT_REPAIR;
     }
     int status = EXIT_CANNOT_REPAIR;

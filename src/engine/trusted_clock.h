@@ -3,7 +3,8 @@
  * by mistake must neither delete data nor move the times of updates ahead, so trusted time is the
  * wall clock, unless that has advanced by an hour more than the monotonic clock. Then trusted time
  * continues without the jump, until the wall clock has run evenly for `confirm_ms`, agrees with
- * trusted time again, or an operator confirms it.
+ * trusted time again, or an operator confirms it. Jumps of less than an hour are trusted, each on
+ * its own: their sum has no limit, because a slow clock that is corrected in steps looks the same.
  *
  * The last trusted time is stored, so a jump while the server was stopped counts, too. How long
  * that was is known if the machine was not started again since. If it was (or another machine

@@ -15,8 +15,8 @@ enum {
     ALONE_MS = 1000,              /* after this time a connection counts as the only active one */
     LATER_BYTES_MAX = 256 * 1024, /* larger answers are sent at once, while they are cached */
     EVICT_IDLE_MS = 5000, /* a connection that is idle for so long may be closed for a new one */
-    /* While memory is short: a client that has held memory for so long must transfer more bytes per
-     * second than this. */
+    /* While memory or connections are short: a client that has used some for so long must transfer
+     * more bytes per second than this. */
     SHED_AFTER_MS = 2000,
     SHED_BYTES_PER_MS = 64,
     SHED_LOOKS = 16, /* connections that are checked each time */
@@ -254,32 +254,44 @@ static bool waits_for_us(const struct conn *conn)
                                    : ioctl(fd, FIONREAD, &in_kernel) == 0 && in_kernel > 0;
 }
 
-/* While memory is short: closes connections that hold memory for a request or answer with hardly
+/* Whether a connection in WAIT_SEND or WAIT_REQUEST, for at least SHED_AFTER_MS, has hardly made
  * any progress. */
-static void shed_slow(struct loop *loop, enum wait wait)
+static bool is_too_slow(const struct conn *conn, uint64_t age_ms)
+{
+    bool is_send = conn->wait == WAIT_SEND;
+    size_t before = conn->counted_bytes;
+    size_t now = is_send ? count_unsent(conn) : count_received(conn);
+    size_t moved = is_send ? before - MIN(now, before) : now - MIN(now, before);
+    return moved < age_ms * SHED_BYTES_PER_MS && !waits_for_us(conn);
+}
+
+/* Closes up to `close_max` connections of a wait list that are too slow. Returns their number. */
+static int close_slow(struct loop *loop, enum wait wait, int close_max)
 {
     uint64_t now_ms = uv_now(&loop->uv);
     struct conn *conn = loop->waits[wait].oldest;
-    for (int i = 0; i < SHED_LOOKS && conn != NULL; i++) {
+    int closed_count = 0;
+    for (int i = 0; i < SHED_LOOKS && conn != NULL && closed_count < close_max; i++) {
         struct conn *newer = conn->newer;
-        uint64_t age_ms = now_ms - conn->since_ms;
+        uint64_t age_ms = now_ms - MIN(now_ms, conn->since_ms);
         if (age_ms < SHED_AFTER_MS) {
-            return; /* all later members are younger */
+            break; /* all later members are younger */
         }
-        size_t now_bytes = wait == WAIT_SEND ? count_unsent(conn) : count_received(conn);
-        size_t moved = wait == WAIT_SEND ? conn->counted_bytes - MIN(now_bytes, conn->counted_bytes)
-                                         : now_bytes - MIN(now_bytes, conn->counted_bytes);
-        if (moved < age_ms * SHED_BYTES_PER_MS && !waits_for_us(conn)) {
+        if (is_too_slow(conn, age_ms)) {
             conn_close(conn);
+            closed_count++;
         }
         conn = newer;
     }
+    return closed_count;
 }
 
+/* While memory is short: closes connections that hold memory for a request or answer with hardly
+ * any progress. */
 static void shed(struct loop *loop)
 {
-    shed_slow(loop, WAIT_SEND);
-    shed_slow(loop, WAIT_REQUEST);
+    close_slow(loop, WAIT_SEND, SHED_LOOKS);
+    close_slow(loop, WAIT_REQUEST, SHED_LOOKS);
 }
 
 /* There is no memory for a slot: sends a constant answer, without reading the request. */
@@ -557,9 +569,11 @@ static void learn_peer(struct conn *conn)
     }
 }
 
+/* Closes a connection so that a new one can be served. */
 static bool evict(struct loop *loop)
 {
-    return evict_oldest(loop, WAIT_HANDSHAKE) || evict_oldest(loop, WAIT_IDLE);
+    return evict_oldest(loop, WAIT_HANDSHAKE) || evict_oldest(loop, WAIT_IDLE) ||
+           close_slow(loop, WAIT_REQUEST, 1) > 0 || close_slow(loop, WAIT_SEND, 1) > 0;
 }
 
 /* If there are too many connections, or no memory, the connection is closed: a 503 would need a

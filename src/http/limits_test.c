@@ -205,6 +205,43 @@ static void set_small_buffer(struct client *client)
     setsockopt(client->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 }
 
+/* Clients that send or read nothing do not keep others out: when there is no connection left, one
+ * that has been waiting for 2 s with hardly any progress is closed. */
+static void test_slow_clients_make_way(void **state)
+{
+    (void)state;
+    enum { EACH = 2, CAP = 4 * EACH };
+    static const char *const beginnings[] = {
+        "POST /echo HTTP/1.1\r\nHo",
+        "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 500000\r\n\r\nsome",
+        "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nFF\r\nsome",
+        "GET /size/20000000 HTTP/1.1\r\nHost: a\r\n\r\n",
+    };
+    struct http_options options = testing_options();
+    options.connections_max = CAP;
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    struct client slow[CAP];
+    struct client late[CAP];
+    for (int i = 0; i < CAP; i++) {
+        client_open(&slow[i], testing.port);
+        set_small_buffer(&slow[i]);
+        client_send(&slow[i], str_from_c(beginnings[i / EACH]));
+    }
+    testing_wait_calls(&testing, EACH); /* the answers that nobody reads */
+    sleep(3);
+    for (int i = 0; i < CAP; i++) {
+        client_open(&late[i], testing.port);
+        client_request(&late[i], "/echo", "in");
+        CHECK_ANSWER(&late[i], 200, "in");
+    }
+    for (int i = 0; i < CAP; i++) {
+        client_close(&slow[i]);
+        client_close(&late[i]);
+    }
+    testing_close(&testing);
+}
+
 /* A client that reads nothing of its answers is disconnected. */
 static void test_client_that_never_reads(void **state)
 {
@@ -321,6 +358,7 @@ int main(void)
         cmocka_unit_test(test_slow_sender),
         cmocka_unit_test(test_idle),
         cmocka_unit_test(test_connection_cap),
+        cmocka_unit_test(test_slow_clients_make_way),
         cmocka_unit_test(test_client_that_never_reads),
         cmocka_unit_test(test_client_that_reads_slowly),
         cmocka_unit_test(test_client_that_reads_late),

@@ -60,6 +60,7 @@ struct statement {
     const struct where *where;    /* or NULL */
     const struct column *columns; /* SELECT; NULL: all */
     size_t column_count;
+    const struct column **by_path; /* the columns, for columns_apply() */
     const struct order_key *order; /* SELECT */
     size_t order_count;
     struct value item;           /* INSERT */
@@ -71,9 +72,8 @@ struct statement {
 MUST_USE bool statement_parse(struct arena *arena, struct str text, const struct value *parameters,
                               size_t parameter_count, struct statement *out, struct err *err);
 
-/* Adds an M value of the columns of an item to the builder; it may be empty. */
-void columns_apply(const struct column *columns, size_t count, struct value item,
-                   struct builder *builder);
+/* Adds an M value of the columns of a SELECT that an item has to the builder; it may be empty. */
+void columns_apply(const struct statement *select, struct value item, struct builder *builder);
 
 /* Returns `exists(attribute) AND condition`, for writes of existing items. `condition` may be NULL:
  * exists() alone. */

@@ -2,6 +2,8 @@
  * statement_parse(). Any thread. */
 #include "partiql/translate_internal.h"
 
+#include <stdlib.h>
+
 #include "base/buf.h"
 #include "err/messages.h"
 
@@ -103,8 +105,7 @@ static struct str column_name(struct ql_translator *t, const struct expr_path *p
     return name;
 }
 
-static bool read_column(struct ql_translator *t, const struct ql_node *node,
-                        const struct column *before, size_t before_count, struct column *out)
+static bool read_column(struct ql_translator *t, const struct ql_node *node, struct column *out)
 {
     if (node->kind == QL_STAR) {
         return ql_refuse(t, "Other attributes should not be present in the projection when '*' is "
@@ -114,12 +115,37 @@ static bool read_column(struct ql_translator *t, const struct ql_node *node,
         return false;
     }
     out->name = column_name(t, &out->path);
-    for (size_t i = 0; i < before_count; i++) {
-        if (str_eq(before[i].name, out->name)) {
-            return ql_refuse(t, "Duplicate identifiers in select clause: %.*s", STR_ARG(out->name));
+    return true;
+}
+
+/* Columns of the same name stay in their order. */
+static int compare_names(const void *a, const void *b)
+{
+    const struct column *x = *(const struct column *const *)a;
+    const struct column *y = *(const struct column *const *)b;
+    int order = str_cmp(x->name, y->name);
+    return order != 0 ? order : (x > y) - (x < y);
+}
+
+/* Returns the first column whose name an earlier one has, or NULL. */
+static const struct column *find_repeated(struct arena *arena, const struct column *columns,
+                                          size_t count)
+{
+    const struct column **by_name = ARENA_ARRAY(arena, const struct column *, count);
+    const struct column *first = NULL;
+    for (size_t i = 0; i < count; i++) {
+        by_name[i] = &columns[i];
+    }
+    if (count > 1) {
+        qsort(by_name, count, sizeof(const struct column *), compare_names);
+    }
+    for (size_t i = 1; i < count; i++) {
+        bool is_repeated = str_eq(by_name[i - 1]->name, by_name[i]->name);
+        if (is_repeated && (first == NULL || by_name[i] < first)) {
+            first = by_name[i];
         }
     }
-    return true;
+    return first;
 }
 
 static bool read_columns(struct ql_translator *t, const struct ql_node *select,
@@ -129,14 +155,20 @@ static bool read_columns(struct ql_translator *t, const struct ql_node *select,
         return true;
     }
     struct column *columns = ARENA_ARRAY(t->arena, struct column, select->child_count);
-    for (const struct ql_node *child = select->first; child != NULL; child = child->next) {
-        if (!read_column(t, child, columns, out->column_count, &columns[out->column_count])) {
-            return false;
-        }
-        out->column_count++;
+    bool good = true;
+    for (const struct ql_node *child = select->first; child != NULL && good; child = child->next) {
+        good = read_column(t, child, &columns[out->column_count]);
+        out->column_count += good;
+    }
+    const struct column *repeated = find_repeated(t->arena, columns, out->column_count);
+    if (repeated != NULL) {
+        *t->err = ERR_INIT(t->err->arena); /* of a column behind it */
+        return ql_refuse(t, "Duplicate identifiers in select clause: %.*s",
+                         STR_ARG(repeated->name));
     }
     out->columns = columns;
-    return true;
+    ql_sort_columns(t, out);
+    return good;
 }
 
 static bool read_order(struct ql_translator *t, const struct ql_clauses *clauses,

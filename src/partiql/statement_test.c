@@ -35,6 +35,8 @@ static const struct row refusals[] = {
     {"SELECT COUNT(*) FROM t", NULL, "Unexpected path component at 1:8:5"},
     {"SELECT attribute_exists(a) FROM t", NULL, "Unexpected path component at 1:8:16"},
     {"SELECT a, a FROM t", NULL, "Duplicate identifiers in select clause: a"},
+    {"SELECT c, b, a, b, c, c[*] FROM t", NULL, "Duplicate identifiers in select clause: b"},
+    {"SELECT c, c[*], b, b FROM t", NULL, "Wildcard path component like a[*].b are not supported"},
     {"SELECT *, a FROM t", NULL,
      "Other attributes should not be present in the projection when '*' is used."},
     {"SELECT a[-1] FROM t", NULL,
@@ -332,6 +334,9 @@ static const struct row columns[] = {
     {"SELECT n FROM t", NULL, "{n: 1}"},
     {"SELECT m.x.y, l[1], none FROM t", NULL, "{\"l[1]\": 2, y: 3}"},
     {"SELECT m.x FROM t", NULL, "{x: {y: 3}}"},
+    {"SELECT m.x.y, m.x, m, n.y.z, n FROM t", NULL, "{m: {x: {y: 3}}, n: 1, x: {y: 3}, y: 3}"},
+    {"SELECT l[1], l[0], l[9], l.a, m[0], l FROM t", NULL, "{l: [1, 2], \"l[0]\": 1, \"l[1]\": 2}"},
+    {"SELECT zz, n, aa, yes, s FROM t", NULL, "{n: 1, s: \"str\", yes: true}"},
     {"SELECT none FROM t", NULL, "{}"},
 };
 
@@ -382,7 +387,7 @@ static void test_columns(void **state)
         struct builder builder;
         assert_true(parse(&arena, &columns[i], &statement, &err));
         builder_init(&builder, &arena, 16);
-        columns_apply(statement.columns, statement.column_count, item, &builder);
+        columns_apply(&statement, item, &builder);
         CHECK_STR_EQ(columns[i].text, testing_text(&arena, builder_finish(&builder)),
                      str_from_c(columns[i].expected));
     }

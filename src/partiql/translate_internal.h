@@ -32,6 +32,9 @@ MUST_USE bool ql_item(struct ql_translator *t, const struct ql_node *node, struc
 /* Translates a name or path; fails for other nodes. */
 MUST_USE bool ql_path(struct ql_translator *t, const struct ql_node *node, struct expr_path *out);
 
+/* Fills in out->by_path. */
+void ql_sort_columns(struct ql_translator *t, struct statement *out);
+
 /* Whether the node calls the function; `name` is in lower case, the node's name is compared without
  * case. */
 bool ql_is_call(const struct ql_node *node, const char *name);

@@ -1,5 +1,6 @@
 /* Routes HTTP requests to operations and pages, and sends their answers. Runs on the thread of each
  * exchange. */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "err/messages.h"
 #include "json/reader.h"
@@ -12,7 +13,11 @@
 #define REQUEST_ID_LEN 52
 /* Larger bodies are handled by slow threads: checking and decoding one takes more than 0.5 ms. */
 #define BODY_HERE_MAX ((size_t)64 * 1024)
-#define AMZ_JSON      "application/x-amz-json-1.0"
+/* Larger bodies, and long ranges, together get one slice in each round of events of a network
+ * thread. */
+#define BODY_SHORT_MAX ((size_t)4 * 1024)
+#define SLICE_NS       ((int64_t)2 * 1000 * 1000)
+#define AMZ_JSON       "application/x-amz-json-1.0"
 
 /* One operation under way. */
 struct routed_call {
@@ -500,6 +505,20 @@ static void handle_preflight(struct router *router, struct http_exchange *exchan
 
 static void handle_insight(struct router *router, struct http_exchange *exchange);
 
+/* Whether a slow thread should handle the request. */
+static bool body_is_slow(const struct http_exchange *exchange)
+{
+    struct mailbox *home = exchange->mailbox;
+    if (exchange->body.len <= BODY_SHORT_MAX || exchange->body.len > BODY_HERE_MAX) {
+        return exchange->body.len > BODY_HERE_MAX;
+    }
+    int64_t now_ns = clock_monotonic_ns();
+    if (home->slice_until_ns == 0) {
+        home->slice_until_ns = now_ns + SLICE_NS;
+    }
+    return now_ns >= home->slice_until_ns;
+}
+
 static void handle_post(struct router *router, struct http_exchange *exchange)
 {
     if (insight_pages_has(&router->insight, exchange->target)) {
@@ -513,7 +532,7 @@ static void handle_post(struct router *router, struct http_exchange *exchange)
         route_handle_sts(router, exchange);
     } else if (str_is_null(answer_type(exchange))) {
         reply_not_found(router, exchange);
-    } else if (exchange->body.len > BODY_HERE_MAX) {
+    } else if (UNLIKELY(body_is_slow(exchange))) {
         http_run_slowly(exchange, handle_on_slow_thread, router);
     } else {
         handle_operation(router, exchange);

@@ -45,6 +45,7 @@ static struct space_chunk *need_chunk(struct space_set *set, uint32_t space)
 
 void space_set_add(struct space_set *set, uint32_t space)
 {
+    assert(set->chunks != NULL);
     struct space_chunk *chunk = need_chunk(set, space);
     atomic_fetch_or(&chunk->bytes[(space & 0xFFFF) / 8], (uint8_t)(1u << (space & 7)));
 }
@@ -74,6 +75,7 @@ bool space_set_next_run(const struct space_set *set, uint64_t *at, uint32_t *out
         *out_last = (uint32_t)space++;
     }
     *at = space;
+    assert(*out_first <= *out_last); /* what is erased, ends included */
     return true;
 }
 

@@ -191,6 +191,33 @@ def test_every_deleted_file_is_missed_or_not_needed(store, tmp_path):
         shutil.rmtree(copy)
 
 
+@pytest.mark.parametrize("end", ["closed", "killed"])
+def test_a_missing_or_short_sst_file_is_refused(tmp_path, end):
+    """A repair writes all rows to SST files; the new store is opened, and closed or killed."""
+    first, flushed = tmp_path / "first", tmp_path / "flushed"
+    with Server(f"rocksdb:{first}") as server:
+        with Client(server.endpoint) as db:
+            create_table(db, name="Table")
+        put(server, "Table", range(ITEMS))
+    subprocess.run([program(), "repair", first, flushed], check=True, capture_output=True, timeout=60)
+    server = Server(f"rocksdb:{flushed}")
+    assert numbers_of(server, "Table") == list(range(ITEMS))
+    server.stop() if end == "closed" else server.kill()
+    names = [path.name for path in flushed.glob("*.sst")]
+    assert names
+    for name in names:
+        for is_deleted in (True, False):
+            copy = copy_store(flushed, tmp_path / "copy")
+            if is_deleted:
+                (copy / name).unlink()
+            else:
+                (copy / name).write_bytes((copy / name).read_bytes()[:-100])
+            before = snapshot(copy)
+            assert "gramme repair" in refusal(copy), (name, is_deleted)
+            assert snapshot(copy) == before, (name, is_deleted)
+            shutil.rmtree(copy)
+
+
 def test_nothing_is_deleted_if_current_is_missing(store):
     (store / "CURRENT").unlink()
     before = snapshot(store)
@@ -227,6 +254,16 @@ def test_without_an_identity_it_is_refused(store):
         (store / name).unlink()
     before = snapshot(store)
     assert "STORE and STORE.copy are missing" in refusal(store)
+    assert snapshot(store) == before
+
+
+@pytest.mark.parametrize("command", ["backup", "repair"])
+def test_a_copy_is_not_made_inside_its_store(store, command):
+    before = snapshot(store)
+    for target in (store / "copy", store / "checkpoint", store):
+        done = subprocess.run([program(), command, store, target], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2 and "is in the directory of the store" in done.stderr, done
+        assert target == store or not target.exists()
     assert snapshot(store) == before
 
 

@@ -120,5 +120,34 @@ def batch_get(_):
     return request("BatchGetItem", {"RequestItems": {"Big": {"Keys": keys}}})
 
 
+def short_names():
+    """1,360 different names of two characters, ascending: with commas 4 KB, as much as an expression may have."""
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    names = [f"{a}{b}" for a in letters for b in letters]
+    reserved = {"AS", "AT", "BY", "DO", "GO", "IF", "IN", "IS", "NO", "OF", "ON", "OR", "TO"}
+    return [name for name in names if name.upper() not in reserved][:1360]
+
+
+def projections(names):
+    """15 of them in one request of 62 KB: bodies of up to 64 KB are handled by the network thread."""
+    get = {"TableName": "Small", "ProjectionExpression": ",".join(names)}
+    return request("TransactGetItems", {"TransactItems": [
+        {"Get": {**get, "Key": {"pk": {"S": f"small-{i}"}}}} for i in range(15)]})
+
+
+def projections_descending(_):
+    return projections(short_names()[::-1])
+
+
+def projections_ascending(_):
+    return projections(short_names())
+
+
+def many_columns(_):
+    columns = ",".join(f'"{name}"' for name in short_names()[:1300])
+    return request("BatchExecuteStatement", {"Statements": [
+        {"Statement": f"SELECT {columns} FROM Small WHERE pk = 'small-{i}'"} for i in range(6)]})
+
+
 KINDS = {kind.__name__: kind for kind in (scan_contains, condition_checks, large_json, gzip_body, gzip_answer,
-                                          batch_get)}
+                                          batch_get, projections_descending, projections_ascending, many_columns)}

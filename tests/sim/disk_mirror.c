@@ -1,5 +1,5 @@
-/* Replaces the functions of the C library that change files: see disk_mirror.h. The mirror is asked
- * first; what it refuses does not reach the disk. */
+/* Replaces the functions of the C library that change files, and pread(): see disk_mirror.h. The
+ * mirror is asked first; what it refuses does not reach the disk. */
 #include "disk_mirror.h"
 
 #include <errno.h>
@@ -20,6 +20,7 @@ static char mirrored[100];       /* the directory */
 static int sim_fds[FDS_MAX];     /* by descriptor: of the mirror + 1; 0: not mirrored */
 static off_t positions[FDS_MAX];
 static bool are_directories[FDS_MAX];
+static bool are_inside[FDS_MAX]; /* files of the directory, also those that are only read */
 
 static bool is_inside(const char *path)
 {
@@ -48,6 +49,7 @@ static int mirrored_open(const char *path, int flags, int mode)
         sim_fds[fd] = sim_fd;
         positions[fd] = 0;
         are_directories[fd] = mirror != NULL && strcmp(path, mirrored) == 0;
+        are_inside[fd] = is_inside(path);
     } else if (sim_fd > 0) {
         mirror->files.close(&mirror->files, sim_fd - 1);
     }
@@ -65,6 +67,7 @@ int close(int fd)
         }
         sim_fds[fd] = 0;
         are_directories[fd] = false;
+        are_inside[fd] = false;
     }
     int result = (int)syscall(SYS_close, fd);
     pthread_mutex_unlock(&mutex);
@@ -119,6 +122,18 @@ static ssize_t mirrored_pwrite(int fd, const void *data, size_t len, off_t offse
     }
     pthread_mutex_unlock(&mutex);
     return written;
+}
+
+/* The mutex is not held while bytes are read. */
+static ssize_t mirrored_pread(int fd, void *out, size_t len, off_t offset)
+{
+    ssize_t allowed = (ssize_t)len;
+    pthread_mutex_lock(&mutex);
+    if (mirror != NULL && fd >= 0 && fd < FDS_MAX && are_inside[fd]) {
+        allowed = sim_begin_pread(mirror, len);
+    }
+    pthread_mutex_unlock(&mutex);
+    return allowed < 0 ? -1 : syscall(SYS_pread64, fd, out, (size_t)allowed, offset);
 }
 
 /* The first `len` bytes of the parts, which change: what a short write has written. */
@@ -212,6 +227,8 @@ int unlink(const char *path)
 #define EXPORTED(type_, function_, name_, args_) type_ function_ args_ __asm__(name_)
 EXPORTED(int, exported_open, "open", (const char *path, int flags, ...));
 EXPORTED(int, exported_open64, "open64", (const char *path, int flags, ...));
+EXPORTED(ssize_t, exported_pread, "pread", (int fd, void *out, size_t len, off_t at));
+EXPORTED(ssize_t, exported_pread64, "pread64", (int fd, void *out, size_t len, off_t at));
 EXPORTED(ssize_t, exported_pwrite, "pwrite", (int fd, const void *data, size_t len, off_t at));
 EXPORTED(ssize_t, exported_pwrite64, "pwrite64", (int fd, const void *data, size_t len, off_t at));
 EXPORTED(ssize_t, exported_pwritev, "pwritev", (int fd, const struct iovec *v, int n, off_t at));
@@ -236,6 +253,16 @@ int exported_open64(const char *path, int flags, ...)
     int mode = (flags & O_CREAT) != 0 ? va_arg(args, int) : 0;
     va_end(args);
     return mirrored_open(path, flags, mode);
+}
+
+ssize_t exported_pread(int fd, void *out, size_t len, off_t at)
+{
+    return mirrored_pread(fd, out, len, at);
+}
+
+ssize_t exported_pread64(int fd, void *out, size_t len, off_t at)
+{
+    return mirrored_pread(fd, out, len, at);
 }
 
 ssize_t exported_pwrite(int fd, const void *data, size_t len, off_t at)
@@ -296,5 +323,6 @@ void disk_mirror_stop(void)
     sim_destroy(mirror);
     mirror = NULL;
     memset(sim_fds, 0, sizeof(sim_fds));
+    memset(are_inside, 0, sizeof(are_inside));
     pthread_mutex_unlock(&mutex);
 }

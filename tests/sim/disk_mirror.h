@@ -1,7 +1,8 @@
 /* tests/sim/disk_mirror.h: replaces open(), write(), fsync() and the like of the whole program by
  * functions that also carry them out on a file system in memory (sim_files.h), which knows what has
  * been synced: for one directory at a time, RocksDB's files included. A call that is to fail there
- * (sim_files.fail_at) fails for the program, too, and changes nothing on disk. */
+ * (sim_files.fail_at) fails for the program, too, and changes nothing on disk. pread() fails in the
+ * same way. */
 #ifndef GRAMME_TESTS_SIM_DISK_MIRROR_H
 #define GRAMME_TESTS_SIM_DISK_MIRROR_H
 

@@ -12,6 +12,9 @@
  * has all its rows; the repaired store passes the check, and if the repair reports no loss, it has
  * all rows.
  *
+ * The last store also gets back its wal.state of the first kill: that must be refused, and
+ * `gramme repair` must save everything.
+ *
  * Two stores have rows of this program only, two the tables, indexes and streams of an engine
  * (scenario.h); one of those was killed, opened again, and killed again.
  *
@@ -491,6 +494,34 @@ static void try_one(const struct original *original, enum damage damage, struct 
     run("rm -rf %s%s", copy, "");
 }
 
+static void old_state_path(const struct original *original, char out[100])
+{
+    snprintf(out, 100, "%s-old.state", original->directory);
+}
+
+/* Returns whether an older wal.state is refused, and the repair loses nothing. */
+static bool try_old_state(const struct original *original)
+{
+    char copy[100];
+    char repaired[120];
+    char old[100];
+    uint64_t number = original->number;
+    snprintf(copy, sizeof(copy), "%s-copy", original->directory);
+    snprintf(repaired, sizeof(repaired), "%s-repaired", copy);
+    old_state_path(original, old);
+    run("cp -r --sparse=always %s %s", original->directory, copy);
+    run("mv %s %s/wal.state", old, copy);
+    int check = run_gramme("check", copy, NULL);
+    int opened = verify_copy(original, copy, &number);
+    int repair = run_gramme("repair", copy, repaired);
+    int outcome = verify_copy(original, repaired, &number);
+    run("rm -rf %s %s", copy, repaired);
+    printf("an older wal.state: check %d, opened %d, repair %d, repaired store %d\n", check, opened,
+           repair, outcome);
+    return check == TOOL_DAMAGED && opened == REFUSED && repair == TOOL_GOOD &&
+           outcome == ALL_THERE;
+}
+
 static bool print_tally(const char *what, const struct tally *tally)
 {
     uint64_t wrong = tally->outcomes[WRONG];
@@ -549,6 +580,9 @@ static void make_originals(struct original originals[4])
     fill_engine(&database, originals[2].directory, 0, STEPS);
     database_close(&database);
     fill_and_kill("fill-engine", originals[3].directory, 0);
+    char old[100];
+    old_state_path(&originals[3], old);
+    run("cp %s/wal.state %s", originals[3].directory, old);
     fill_and_kill("fill-engine", originals[3].directory, STEPS / 2);
 }
 
@@ -624,6 +658,7 @@ int main(int argc, char **argv)
     }
     bool good = print_tally("flipped bits", &flips);
     good = print_tally("truncations and deletions", &cuts) && good;
+    good = try_old_state(&originals[3]) && good;
     for (int i = 0; i < 4; i++) {
         remove_directory(originals[i].directory);
     }

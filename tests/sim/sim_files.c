@@ -221,18 +221,32 @@ static int error_of(enum sim_failure failure)
     return failure == SIM_FAIL_ENOSPC ? ENOSPC : failure == SIM_FAIL_EINTR ? EINTR : EIO;
 }
 
-/* Counts a call that changes something. True: it fails, errno says how. */
-static bool begin_call(struct sim_files *sim)
+/* Counts a call. True: it fails, errno says how. */
+static bool count_call(struct sim_files *sim)
 {
-    if (sim->before != NULL) {
-        sim->before(sim->context);
-    }
     uint64_t number = ++sim->call_count;
     if (sim->fail_at == 0 || number < sim->fail_at || number >= sim->fail_at + sim->fail_count) {
         return false;
     }
     errno = error_of(sim->failure);
     return true;
+}
+
+/* The same for a call that changes something. */
+static bool begin_call(struct sim_files *sim)
+{
+    if (sim->before != NULL) {
+        sim->before(sim->context);
+    }
+    return count_call(sim);
+}
+
+/* The same for a call that only reads. */
+static bool begin_read(struct sim_files *sim)
+{
+    bool fails = count_call(sim);
+    errno = fails ? EIO : errno;
+    return fails;
 }
 
 static struct sim_inode *inode_of(const struct sim_files *sim, int fd)
@@ -263,7 +277,7 @@ static int take_descriptor(struct sim_files *sim, int inode)
 static int sim_open(const struct files *files, const char *path, int flags)
 {
     struct sim_files *sim = sim_of(files);
-    if ((flags & O_CREAT) != 0 && begin_call(sim)) {
+    if ((flags & O_CREAT) != 0 ? begin_call(sim) : begin_read(sim)) {
         return -1;
     }
     int at = find_name(sim->names, sim->name_count, last_part(path));
@@ -292,14 +306,27 @@ static int sim_close(const struct files *files, int fd)
     return 0;
 }
 
+ssize_t sim_begin_pread(struct sim_files *sim, size_t len)
+{
+    if (!count_call(sim)) {
+        return (ssize_t)len;
+    }
+    errno = sim->failure == SIM_FAIL_EINTR ? EINTR : EIO;
+    return sim->failure == SIM_FAIL_SHORT ? (ssize_t)MIN(len, (size_t)1) : -1;
+}
+
 static ssize_t sim_pread(const struct files *files, int fd, void *out, size_t len, uint64_t offset)
 {
     struct sim_files *sim = sim_of(files);
     const struct sim_inode *inode = inode_of(sim, fd);
+    ssize_t allowed = sim_begin_pread(sim, len);
+    if (allowed < 0) {
+        return -1;
+    }
     if (offset >= inode->size) {
         return 0;
     }
-    len = MIN(len, inode->size - offset);
+    len = MIN((size_t)allowed, inode->size - offset);
     if (len > 1 && sim_below(&sim->random, 16) == 0) {
         len = 1 + sim_below(&sim->random, len); /* reads may be short, too */
     }
@@ -359,7 +386,8 @@ static int sim_sync(const struct files *files, int fd)
 
 static int64_t sim_size(const struct files *files, int fd)
 {
-    return (int64_t)inode_of(sim_of(files), fd)->size;
+    struct sim_files *sim = sim_of(files);
+    return begin_read(sim) ? -1 : (int64_t)inode_of(sim, fd)->size;
 }
 
 static int sim_resize(const struct files *files, int fd, uint64_t size)
@@ -419,6 +447,9 @@ static int sim_list(const struct files *files, const char *path, files_visit *vi
 {
     (void)path;
     struct sim_files *sim = sim_of(files);
+    if (begin_read(sim)) {
+        return -1;
+    }
     struct sim_name *names = NULL; /* visit() may change them */
     size_t count = 0;
     copy_names(&names, &count, sim->names, sim->name_count);

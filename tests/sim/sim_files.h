@@ -48,11 +48,12 @@ struct sim_files {
     bool has_ordered_names; /* changes of names happen in order, as file systems with a journal have
                                it */
 
-    /* Calls that change something are counted; `before` is called before each. */
+    /* Calls are counted; `before` is called before each that changes something. */
     uint64_t call_count;
     void (*before)(void *context);
     void *context;
-    /* Call number fail_at fails, and so do the next fail_count - 1; 0: none. */
+    /* Call number fail_at fails, and so do the next fail_count - 1; 0: none. Calls that only read
+     * fail with EIO, but pread() also with EINTR or by returning less. */
     uint64_t fail_at;
     uint64_t fail_count;
     enum sim_failure failure;
@@ -62,6 +63,9 @@ struct sim_files {
 struct sim_files *sim_create(uint64_t seed, enum sim_bug bug);
 /* Frees it. */
 void sim_destroy(struct sim_files *sim);
+/* Counts a pread() that is carried out elsewhere. Returns how many of `len` bytes it may read; -1:
+ * it fails, errno says how. */
+ssize_t sim_begin_pread(struct sim_files *sim, size_t len);
 /* What a crash now might leave, as a file system of its own. */
 struct sim_files *sim_crashed(const struct sim_files *sim, enum sim_crash kind,
                               struct random *random);

@@ -5,15 +5,17 @@
  *    order, byte by byte; also, perhaps, the one that was being written;
  *  - what was discarded, or was once found absent, never appears;
  *  - the WAL can be written on, crashes again, and is still right.
- * Then calls fail (EIO, ENOSPC, EINTR, short writes) at every place in turn, and files are damaged:
- * bits flipped, sectors overwritten, files truncated and deleted. A damaged WAL must be refused or
- * give exactly the right records.
+ * Then calls fail, also those that read (EIO, ENOSPC, EINTR, short ones) at every place in turn,
+ * and files are damaged: bits flipped, sectors overwritten, files truncated and deleted. A damaged
+ * WAL must be refused or give exactly the right records. An older wal.state, which does not name
+ * the newest segment, must be refused.
  *
  *     sim_log [--seed N] [--states N] [--life N] [--bug skip-sync|skip-some-syncs|skip-state-sync|
  *             skip-directory-sync]
  *
  * Everything follows from the seed; a life that is printed can be run alone. Exits with 1 if there
  * was a violation. */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +26,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "store/wal/wal.h"
+#include "store/wal/wal_state.h"
 
 enum { IDS_MAX = 4096, VIOLATIONS_MAX = 5 };
 /* How long a life is, and how many states are tried before each call in it. */
@@ -45,6 +48,7 @@ struct totals {
     uint64_t failing_lives;
     uint64_t damages[4];
     uint64_t refused[4];
+    uint64_t old_states;
     uint64_t violations;
 };
 
@@ -216,7 +220,9 @@ struct life {
     struct model model;
     struct random random;
     uint64_t states_per_call;
-    bool may_fail; /* calls fail now and then */
+    bool may_fail;        /* calls fail now and then */
+    struct buf old_state; /* wal.state at some step before; empty: none */
+    uint64_t old_segment; /* which it names */
 };
 
 static void check_crash(struct life *life, enum sim_crash kind)
@@ -370,6 +376,7 @@ static bool life_begin(struct life *life, uint64_t seed)
 
 static void life_end(struct life *life)
 {
+    buf_finish(&life->old_state);
     wal_destroy(life->wal);
     sim_destroy(life->sim);
 }
@@ -422,6 +429,46 @@ static void damage_states(struct life *life, enum sim_crash kind, uint64_t count
     }
 }
 
+/* Returns the segment that wal.state names. */
+static uint64_t named_segment(struct sim_files *sim)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
+    struct wal_state_found found;
+    struct wal_options options = options_of(sim);
+    bool good = wal_state_read(&sim->files, "sim", options.store_id, &found, &err);
+    assert(good);
+    arena_finish(&arena);
+    return found.state.segment;
+}
+
+static void keep_state(struct life *life)
+{
+    bool good = files_read_file(&life->sim->files, "sim/wal.state", &life->old_state);
+    assert(good);
+    life->old_segment = named_segment(life->sim);
+}
+
+/* Puts the kept wal.state back. If a newer segment has been named since, that has a record. */
+static void check_old_state(struct life *life)
+{
+    char message[300] = "";
+    if (life->old_state.len == 0 || life->old_segment >= named_segment(life->sim)) {
+        return;
+    }
+    struct sim_files *copy = sim_crashed(life->sim, SIM_KILL, &life->random);
+    int fd = copy->files.open(&copy->files, "sim/wal.state", O_RDWR);
+    struct iovec all = {life->old_state.data, life->old_state.len};
+    bool good = files_write_all(&copy->files, fd, &all, 1, 0);
+    assert(good);
+    files_close(&copy->files, fd);
+    totals.old_states++;
+    if (check_state(copy, &life->model, &life->random, message, sizeof(message)) != REFUSED) {
+        violation("an older wal.state was accepted", life->model.count);
+    }
+}
+
 /* Runs --------------------------------------------------------------------------------------- */
 
 static void run_life(uint64_t seed, uint64_t steps, uint64_t states_per_call)
@@ -434,6 +481,12 @@ static void run_life(uint64_t seed, uint64_t steps, uint64_t states_per_call)
         bool good = true;
         for (uint64_t i = 0; i < steps && good && totals.violations < VIOLATIONS_MAX; i++) {
             good = step(life);
+            if (good && i % 8 == 0) {
+                keep_state(life);
+            }
+            if (good && i % 8 == 7 && planted_bug == SIM_NO_BUG) {
+                check_old_state(life);
+            }
         }
         life->states_per_call = 0;
         if (good && planted_bug == SIM_NO_BUG) {
@@ -470,12 +523,15 @@ static uint64_t run_failing_life(uint64_t seed, uint64_t fail_at, uint64_t fail_
             }
             check_crash(life, SIM_KILL);
             check_crash(life, SIM_POWER_CUT);
+            if (i == 5 && !start(life)) { /* reads may fail */
+                break;
+            }
         }
         close_cleanly(life);
         check_crash(life, SIM_KILL);
         check_crash(life, SIM_POWER_CUT);
-        fail_at = life->sim->call_count - calls_before;
         start(life);
+        fail_at = life->sim->call_count - calls_before;
     }
     life_end(life);
     mem_free(life);
@@ -501,11 +557,11 @@ static void print_totals(double seconds)
     printf("%" PRIu64 " crash states in %" PRIu64 " lives and %" PRIu64
            " with failing calls, %.0f s; damage (refused/all): bits %" PRIu64 "/%" PRIu64
            ", sectors %" PRIu64 "/%" PRIu64 ", truncations %" PRIu64 "/%" PRIu64
-           ", deletions %" PRIu64 "/%" PRIu64 "; %" PRIu64 " violations\n",
+           ", deletions %" PRIu64 "/%" PRIu64 ", old states %" PRIu64 "; %" PRIu64 " violations\n",
            totals.states, totals.lives, totals.failing_lives, seconds, totals.refused[FLIP_BIT],
            totals.damages[FLIP_BIT], totals.refused[SCRAMBLE_SECTOR],
            totals.damages[SCRAMBLE_SECTOR], totals.refused[TRUNCATE], totals.damages[TRUNCATE],
-           totals.refused[DELETE], totals.damages[DELETE], totals.violations);
+           totals.refused[DELETE], totals.damages[DELETE], totals.old_states, totals.violations);
 }
 
 static enum sim_bug bug_named(const char *name)

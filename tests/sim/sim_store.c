@@ -10,8 +10,8 @@
  * recovery, or later. A third process verifies that state.
  *
  * Failing calls: a call on the files, and perhaps the next ones, fails (EIO, ENOSPC, EINTR, a short
- * write). Steps may then fail, as a whole or not at all; the database must work again afterwards,
- * and survive a power cut as above.
+ * write or read), at a start, in requests, in flushes or in compactions. Steps may then fail, as a
+ * whole or not at all; the database must work again afterwards, and survive a power cut as above.
  *
  *     sim_store [--seed N] [--states N] [--failures N] [--skip-syncs 1]
  *
@@ -37,7 +37,7 @@
 enum { STEPS_PER_FLUSH = 8, STEPS_PER_OPEN = 40, STEPS_PER_LIFE = 120, STEPS_AFTER_CUT = 16 };
 enum {
     STEPS_PER_FAILURE = 12,
-    CALLS_IN_TURN = 80,
+    CALLS_IN_TURN = 160,
     CALLS_PER_STATE = 40,
     VIOLATIONS_MAX = 3,
     RECOVERY_SECONDS = 60
@@ -268,7 +268,7 @@ struct failures {
 
 static void note_failure(struct run *run, const char *why)
 {
-    static const char *const names[] = {"EIO", "ENOSPC", "EINTR", "a short write"};
+    static const char *const names[] = {"EIO", "ENOSPC", "EINTR", "a short call"};
     printf("violation: %s at %" PRIu64 " calls from number %" PRIu64 " on, after %" PRIu64
            " steps: %s\n",
            names[run->mirror->failure], run->mirror->fail_count, run->mirror->fail_at,

@@ -113,6 +113,33 @@ ssize_t write(int fd, const void *data, size_t size)
     return syscall(SYS_write, fd, data, size);
 }
 
+/* RocksDB calls pread(), our files pread64(); the header may make them one. */
+ssize_t exported_pread(int fd, void *out, size_t size, off_t offset) __asm__("pread");
+ssize_t exported_pread64(int fd, void *out, size_t size, off_t offset) __asm__("pread64");
+
+static ssize_t bad_pread(int fd, void *out, size_t size, off_t offset)
+{
+    if (atomic_load(&armed_count) > 0) {
+        char name[256];
+        name_of(fd, name, sizeof(name));
+        if (ends_with(name, ".sst") && is_due(BAD_TABLE_READ)) {
+            errno = EIO;
+            return -1;
+        }
+    }
+    return syscall(SYS_pread64, fd, out, size, offset);
+}
+
+ssize_t exported_pread(int fd, void *out, size_t size, off_t offset)
+{
+    return bad_pread(fd, out, size, offset);
+}
+
+ssize_t exported_pread64(int fd, void *out, size_t size, off_t offset)
+{
+    return bad_pread(fd, out, size, offset);
+}
+
 int fdatasync(int fd)
 {
     if (atomic_load(&armed_count) > 0) {

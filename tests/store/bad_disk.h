@@ -1,5 +1,5 @@
-/* tests/store/bad_disk.h: simulates disk errors. bad_disk.c replaces write(), pwritev() and
- * fdatasync() of the whole test program, including RocksDB. */
+/* tests/store/bad_disk.h: simulates disk errors. bad_disk.c replaces write(), pwritev(),
+ * fdatasync() and pread() of the whole test program, including RocksDB. */
 #ifndef GRAMME_TESTS_STORE_BAD_DISK_H
 #define GRAMME_TESTS_STORE_BAD_DISK_H
 
@@ -11,6 +11,7 @@ enum bad_disk_kind {
     BAD_LOG_SYNC,    /* .wal, by fdatasync(): EIO */
     BAD_LOG_STATE,   /* wal.state: EIO */
     BAD_TABLE_WRITE, /* .sst: ENOSPC */
+    BAD_TABLE_READ,  /* .sst, by pread(): EIO */
     BAD_ANY_WRITE, /* every file of a store except wal.state, whose blocks are preallocated: ENOSPC
                     */
     BAD_BUT_FOR_PROBE /* the same, except for the probe file too: ENOSPC */

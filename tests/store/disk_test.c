@@ -267,6 +267,92 @@ static void a_table_that_cannot_be_written(void **state)
     check_count(client, 20);
 }
 
+/* Reads -------------------------------------------------------------------------------------- */
+
+enum { READ_ROWS = 3000, READ_STEP = 100, READ_SPACE = 11 };
+
+static struct str read_key(struct client *client, uint64_t id)
+{
+    return key_number(&client->arena, READ_SPACE, id, 0);
+}
+
+static struct str read_value(struct client *client, uint64_t id)
+{
+    return random_bytes(&client->arena, id + 1, 1000);
+}
+
+/* Reads a row while so many reads of SST files fail; returns whether it was read. */
+static bool read_one(struct client *client, uint64_t id, int fail_count)
+{
+    struct str key = read_key(client, id);
+    struct str row;
+    bad_disk_fail(BAD_TABLE_READ, fail_count);
+    enum store_status status = client_get_many(client, &key, 1, false, &row);
+    bad_disk_fail(BAD_TABLE_READ, 0);
+    assert_true(status == STORE_FAILED || str_eq(row, read_value(client, id)));
+    client_reset(client);
+    return status == STORE_OK;
+}
+
+/* The same for all rows in one range. */
+static bool read_all(struct client *client, int fail_count)
+{
+    struct range_spec all = {.lo = space_key(&client->arena, READ_SPACE),
+                             .hi = space_key(&client->arena, READ_SPACE + 1)};
+    bad_disk_fail(BAD_TABLE_READ, fail_count);
+    struct rows rows = client_range(client, all);
+    bad_disk_fail(BAD_TABLE_READ, 0);
+    assert_true(rows.status == STORE_FAILED || rows.count == READ_ROWS);
+    for (size_t i = 0; i < rows.count; i++) {
+        assert_true(str_eq(rows.keys[i], read_key(client, i)));
+    }
+    client_reset(client);
+    return rows.status == STORE_OK;
+}
+
+static void put_read_rows(struct fixture *fixture, struct client *client)
+{
+    for (uint64_t id = 0; id < READ_ROWS; id++) {
+        client_put(client, read_key(client, id), read_value(client, id));
+        client_reset(client);
+    }
+    assert_int_equal(count_once(client), STORE_OK);
+    assert_true(rocks_flush(fixture->inner));
+    fixture_reopen(fixture); /* nothing is cached */
+}
+
+/* A read fails or is right, and is right when the disk works again. */
+static void reads_fail_or_are_right(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client *client = client_create(fixture);
+    put_read_rows(fixture, client);
+    int failed = 0;
+    uint64_t counted = 1;
+    for (uint64_t id = 0; id < READ_ROWS; id += READ_STEP) {
+        failed += !read_one(client, id, 1);
+        assert_true(read_one(client, id, 0));
+        bad_disk_fail(BAD_TABLE_READ, 1);
+        counted += count_once(client) == STORE_OK;
+        bad_disk_fail(BAD_TABLE_READ, 0);
+    }
+    assert_true(failed > 0);
+    check_count(client, counted);
+    failed = 0;
+    for (int fail_count = 1; fail_count <= 16; fail_count *= 2) {
+        failed += !read_all(client, fail_count);
+        assert_true(read_all(client, 0));
+    }
+    assert_true(failed > 0);
+    bad_disk_fail(BAD_TABLE_READ, 3);
+    assert_true(rocks_scrub(fixture->inner) > 0);
+    bad_disk_fail(BAD_TABLE_READ, 0);
+    assert_int_equal(rocks_scrub(fixture->inner), 0);
+    fixture_reopen(fixture);
+    assert_true(read_all(client, 0));
+    check_count(client, counted);
+}
+
 /* Spaces that are dropped during disk errors are deleted when the disk works again. */
 static void drops_wait_for_the_disk(void **state)
 {
@@ -755,6 +841,7 @@ int main(int argc, char **argv)
         DISK_TEST(what_cannot_be_decided_says_so),
         DISK_TEST(the_next_write_decides),
         DISK_TEST(a_table_that_cannot_be_written),
+        DISK_TEST(reads_fail_or_are_right),
         DISK_TEST(drops_wait_for_the_disk),
         DISK_TEST(readers_notice_nothing),
         DISK_TEST(refused_writes_do_not_survive_a_kill),

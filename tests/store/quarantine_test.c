@@ -5,7 +5,10 @@
 #include "support.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +73,31 @@ ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 {
     note_call();
     return syscall(SYS_pwritev, fd, parts, count, (unsigned long)offset, 0UL);
+}
+
+/* Reads that fail -------------------------------------------------------------------------------
+ */
+
+static atomic_int failing_reads; /* so many reads of compactions fail */
+
+static bool is_compaction(void)
+{
+    char name[16];
+    return pthread_getname_np(pthread_self(), name, sizeof(name)) == 0 &&
+           strncmp(name, "rocksdb:low", 11) == 0;
+}
+
+/* The name that RocksDB calls; in this program pread() is pread64(). */
+ssize_t pread_by_rocksdb(int fd, void *out, size_t len, off_t offset) __asm__("pread");
+
+ssize_t pread_by_rocksdb(int fd, void *out, size_t len, off_t offset)
+{
+    if (atomic_load(&failing_reads) > 0 && is_compaction()) {
+        atomic_fetch_sub(&failing_reads, 1);
+        errno = EIO;
+        return -1;
+    }
+    return syscall(SYS_pread64, fd, out, len, offset);
 }
 
 /* Rows ----------------------------------------------------------------------------------------- */
@@ -281,6 +309,74 @@ static void compactions_go_on(void **state)
         assert_int_equal(rocks_quarantine_count(fixture.inner), 1);
         assert_int_equal(rocks_format(fixture.inner), STORE_FORMAT_QUARANTINE);
     }
+    fixture_close(&fixture);
+}
+
+static void write_files(struct fixture *fixture, struct client *client, uint64_t *version)
+{
+    for (int i = 0; i < 3 * FEW_FILES; i++) {
+        put_busy_rows(client, ++*version);
+        bool ignored = rocks_flush(fixture->inner); /* fails if a compaction has failed */
+        (void)ignored;
+    }
+}
+
+/* Writes until so many compactions could not read a file, which is good whenever it is read again.
+ * Returns the last version. */
+static uint64_t fail_reads(struct fixture *fixture, struct client **out, size_t count)
+{
+    *out = fill(fixture);
+    uint64_t version = 1;
+    open_again(fixture);
+    for (size_t i = 1; i <= count; i++) {
+        int64_t start = clock_monotonic_us();
+        atomic_store(&failing_reads, 1);
+        while (rocks_reopen_count(fixture->inner) < i) {
+            assert_true(clock_monotonic_us() - start < 60000000);
+            write_files(fixture, *out, &version);
+        }
+    }
+    return version;
+}
+
+/* All rows are there, nothing is in quarantine, and compactions go on. */
+static void a_failed_read_does_no_harm(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct client *client;
+    uint64_t ignored;
+    uint64_t version = fail_reads(&fixture, &client, 1);
+    write_files(&fixture, client, &version);
+    int64_t start = clock_monotonic_us();
+    while (rocks_newest_files(fixture.inner) > FEW_FILES) {
+        assert_true(clock_monotonic_us() - start < 60000000);
+        usleep(10000);
+    }
+    assert_int_equal(rocks_reopen_count(fixture.inner), 1);
+    assert_int_equal(rocks_quarantine_count(fixture.inner), 0);
+    assert_int_equal(check_rows(client, version, &ignored, &ignored), 0);
+    assert_false(exists(fixture.directory, ".block"));
+    fixture_close(&fixture);
+}
+
+/* They stop when many have failed, so that the database is not opened again and again for ever. */
+static void failed_reads_stop_compactions_in_the_end(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct client *client;
+    uint64_t ignored;
+    uint64_t version = fail_reads(&fixture, &client, 1);
+    atomic_store(&failing_reads, INT_MAX);
+    int64_t start = clock_monotonic_us();
+    while (rocks_newest_files(fixture.inner) < 5 * FEW_FILES) {
+        assert_true(clock_monotonic_us() - start < 60000000);
+        write_files(&fixture, client, &version);
+    }
+    assert_in_range(rocks_reopen_count(fixture.inner), 1, 16);
+    assert_int_equal(check_rows(client, version, &ignored, &ignored), 0);
+    atomic_store(&failing_reads, 0);
     fixture_close(&fixture);
 }
 
@@ -690,6 +786,8 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compactions_go_on),
+        cmocka_unit_test(a_failed_read_does_no_harm),
+        cmocka_unit_test(failed_reads_stop_compactions_in_the_end),
         cmocka_unit_test(ranges_and_updates_fail),
         cmocka_unit_test(all_blocks_of_a_file_are_found),
         cmocka_unit_test(a_dropped_space_has_no_quarantine),

@@ -250,7 +250,7 @@ struct value partiql_row(struct arena *arena, const struct statement *statement,
     }
     struct builder builder;
     builder_init(&builder, arena, 256);
-    columns_apply(statement->columns, statement->column_count, item, &builder);
+    columns_apply(statement, item, &builder);
     return builder_finish(&builder);
 }
 

@@ -66,22 +66,86 @@ struct str path_describe(const struct expr_path *path, struct arena *arena)
     return copy;
 }
 
+/* --- the search tree of the children of one node: an AA tree (Andersson, "Balanced search trees
+ * made simple", 1993), so that adding n paths costs n log n in whatever order a client sends them
+ * --- */
+
+/* A search for the child of `parent` with `step`. */
+struct child_search {
+    struct path_node *parent;
+    const struct expr_step *step;
+    struct arena *arena;
+    struct path_node *before; /* the last child known to be less than `step`, or NULL */
+    struct path_node *child;  /* set when found or added */
+};
+
+/* Adds a child behind search->before, with all fields of the search tree set. */
+static struct path_node *new_child(struct child_search *search)
+{
+    struct path_node **at =
+        search->before != NULL ? &search->before->next : &search->parent->children;
+    struct path_node *child = ARENA_NEW(search->arena, struct path_node);
+    child->step = *search->step;
+    child->next = *at;
+    child->level = 1;
+    *at = child;
+    search->child = child;
+    return child;
+}
+
+/* Removes a left child of the same level by a rotation. */
+static struct path_node *skew(struct path_node *top)
+{
+    struct path_node *left = top->left;
+    if (left == NULL || left->level != top->level) {
+        return top;
+    }
+    top->left = left->right;
+    left->right = top;
+    return left;
+}
+
+/* Removes two right children in a row of the same level by a rotation. */
+static struct path_node *split(struct path_node *top)
+{
+    struct path_node *right = top->right;
+    if (right == NULL || right->right == NULL || right->right->level != top->level) {
+        return top;
+    }
+    top->right = right->left;
+    right->left = top;
+    right->level++;
+    return right;
+}
+
+/* Finds or adds search->child below `top`. Returns the new top. The recursion is as deep as the
+ * tree: at most twice the logarithm of its size. */
+static struct path_node *find_or_add(struct path_node *top, struct child_search *search)
+{
+    if (top == NULL) {
+        return new_child(search);
+    }
+    int order = step_cmp(&top->step, search->step);
+    if (order == 0) {
+        search->child = top;
+        return top;
+    }
+    if (order < 0) {
+        search->before = top;
+        top->right = find_or_add(top->right, search);
+    } else {
+        top->left = find_or_add(top->left, search);
+    }
+    return split(skew(top));
+}
+
 /* Returns the child for a step, a new one if there is none yet. */
 static struct path_node *child_for(struct path_node *parent, const struct expr_step *step,
                                    struct arena *arena)
 {
-    struct path_node **at = &parent->children;
-    while (*at != NULL && step_cmp(&(*at)->step, step) < 0) {
-        at = &(*at)->next;
-    }
-    if (*at != NULL && step_cmp(&(*at)->step, step) == 0) {
-        return *at;
-    }
-    struct path_node *child = ARENA_NEW(arena, struct path_node);
-    child->step = *step;
-    child->next = *at;
-    *at = child;
-    return child;
+    struct child_search search = {.parent = parent, .step = step, .arena = arena};
+    parent->top = find_or_add(parent->top, &search);
+    return search.child;
 }
 
 enum path_clash path_tree_add(struct path_node *root, const struct expr_path *path, size_t number,

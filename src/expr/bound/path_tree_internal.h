@@ -9,7 +9,11 @@
 struct path_node {
     struct expr_step step;
     struct path_node *children;
-    struct path_node *next;       /* the next child of the same parent */
+    struct path_node *next; /* the next child of the same parent */
+    struct path_node *top;  /* the search tree of the children: its root */
+    struct path_node *left; /* in the search tree of the parent's children */
+    struct path_node *right;
+    int level;                    /* likewise: leaves have 1 */
     const struct expr_path *path; /* the first path that was added here */
     size_t number;                /* at the end of a path: the number given to path_tree_add() */
 };

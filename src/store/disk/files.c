@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -205,6 +206,32 @@ bool files_make_directory(const struct files *files, const char *directory)
     bool good = files->sync_directory(files, dirname(copy)) == 0;
     mem_free(copy);
     return good;
+}
+
+/* Returns the absolute path of a directory, or of the one that it would be created in; NULL: there
+ * is none. Free it with free(). */
+static char *resolve(const char *directory)
+{
+    char *resolved = realpath(directory, NULL);
+    if (resolved == NULL) {
+        char *copy = mem_strdup(directory);
+        resolved = realpath(dirname(copy), NULL);
+        mem_free(copy);
+    }
+    return resolved;
+}
+
+bool files_check_outside(const char *target, const char *store, struct err *err)
+{
+    char *inner = resolve(target);
+    char *outer = realpath(store, NULL);
+    size_t len = outer != NULL ? strlen(outer) : 0;
+    bool is_inside = inner != NULL && outer != NULL && strncmp(inner, outer, len) == 0 &&
+                     (inner[len] == '/' || inner[len] == '\0');
+    free(inner);
+    free(outer);
+    return !is_inside ||
+           err_set(err, ERR_INTERNAL, "%s is in the directory of the store, %s", target, store);
 }
 
 void files_close(const struct files *files, int fd)

@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "base/buf.h"
+#include "err/err.h"
 
 typedef void files_visit(void *context, const char *name);
 
@@ -55,6 +56,9 @@ MUST_USE bool files_read_file(const struct files *files, const char *path, struc
 /* Creates the directory (mode 0700) if it is missing, and syncs its parent then, so that it
  * survives a crash. False: errno says why. */
 MUST_USE bool files_make_directory(const struct files *files, const char *directory);
+/* Fails if the directory `target`, which may not exist yet, is in the directory of a store or is
+ * that directory: foreign files there would be in the way of the store, and be lost with it. */
+MUST_USE bool files_check_outside(const char *target, const char *store, struct err *err);
 /* Closes a descriptor and preserves errno. */
 void files_close(const struct files *files, int fd);
 

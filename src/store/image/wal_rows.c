@@ -299,6 +299,14 @@ static bool read_segment(const struct files *files, const char *path, struct buf
     return size >= 0;
 }
 
+/* Whether records may have been acknowledged in a segment: wal.state names it or a newer one, or is
+ * an older version itself. */
+static bool is_begun(const struct salvage *salvage, uint64_t number, struct str bytes)
+{
+    return salvage->state_segment == 0 || number <= salvage->state_segment ||
+           wal_first_record(bytes, number, salvage->reading->input->store_id) > 0;
+}
+
 static void log_salvage(struct reading *reading)
 {
     const struct wal_rows_input *input = reading->input;
@@ -311,9 +319,9 @@ static void log_salvage(struct reading *reading)
         qsort(salvage.segments, salvage.segment_count, sizeof(*salvage.segments), compare_numbers);
     }
     for (size_t i = 0; i < salvage.segment_count; i++) {
-        bool is_begun = salvage.state_segment == 0 || salvage.segments[i] <= salvage.state_segment;
         wal_segment_path(input->directory, salvage.segments[i], &path);
-        if (is_begun && read_segment(input->files, path.data, &bytes)) {
+        if (read_segment(input->files, path.data, &bytes) &&
+            is_begun(&salvage, salvage.segments[i], buf_str(&bytes))) {
             salvage_segment(&salvage, salvage.segments[i], &bytes);
         }
     }

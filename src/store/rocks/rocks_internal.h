@@ -38,6 +38,7 @@ struct health {
 
 /* Bad blocks that were found: see faults/damage.h. */
 enum { DAMAGES_MAX = 256 };
+enum { UNCONFIRMED_MAX = 16 };
 struct damage {
     pthread_mutex_t mutex;
     uint64_t places[DAMAGES_MAX]; /* hashes of the places that were logged */
@@ -47,6 +48,10 @@ struct damage {
      * else NULL; and the number of the SST file, 0: not known. With the turn to commit. */
     char *failure;
     uint64_t failed_sst;
+    /* SST files that a compaction could not read, although they were good when they were read
+     * again: one entry for each time. Likewise. */
+    uint64_t unconfirmed[UNCONFIRMED_MAX];
+    size_t unconfirmed_count;
 };
 
 /* Keys that must not be read: see faults/quarantine.h. */

@@ -6,6 +6,7 @@
  *  - a newer segment, whose header names the number and checksum of the record before its first;
  *  - an intact record behind it in the same segment, which was written after this one was synced;
  *  - a mark in wal.state, or a clean end of the last process;
+ *  - its place in a segment that wal.state does not name: then wal.state is an older version;
  *  - the SST files, which hold only records that were in the WAL before.
  * docs/internals/recovery.md describes what cannot be proven. */
 #include "store/wal/wal_scan.h"
@@ -173,6 +174,58 @@ static bool read_headers(struct scanner *scanner)
     return true;
 }
 
+/* Segments that wal.state does not name ------------------------------------------------------- */
+
+uint64_t wal_first_record(struct str bytes, uint64_t number, const uint8_t *store_id)
+{
+    uint8_t head[WAL_HEADER_LEN];
+    struct wal_header header;
+    bool corrected;
+    if (bytes.len < WAL_HEADER_LEN) {
+        return 0;
+    }
+    memcpy(head, bytes.data, WAL_HEADER_LEN);
+    if (!wal_header_decode(head, &header, &corrected) || header.number != number ||
+        (store_id != NULL && memcmp(header.store_id, store_id, STORE_ID_LEN) != 0)) {
+        return 0;
+    }
+    struct wal_found found;
+    for (size_t at = WAL_BLOCK_BYTES; at < bytes.len; at += WAL_BLOCK_BYTES) {
+        if (wal_record_decode(str_skip(bytes, at), header.salt, &found)) {
+            return found.record.number;
+        }
+    }
+    return 0;
+}
+
+/* No record is written to a segment before both copies in wal.state name it. So a record in a newer
+ * segment proves that wal.state is an older version, as from a copy of the files made at different
+ * times: then acknowledged records are missing from the WAL that it describes. */
+static bool check_newer(struct scanner *scanner)
+{
+    uint64_t newest = scanner->out->found.state.segment;
+    for (size_t i = 0; i < scanner->number_count; i++) {
+        uint64_t number = scanner->numbers[i];
+        if (number <= newest) {
+            continue;
+        }
+        set_path(scanner, number);
+        struct place place = {.record = scanner->input->stored + 1};
+        if (!files_read_file(scanner->input->files, scanner->path.data, &scanner->bytes)) {
+            report(scanner, WAL_DAMAGE, place, strerror(errno));
+            return false;
+        }
+        place.record = wal_first_record(buf_str(&scanner->bytes), number, scanner->input->store_id);
+        if (place.record > 0) {
+            report(scanner, WAL_DAMAGE, place,
+                   "the segment holds acknowledged records, but wal.state is older and does not "
+                   "name it");
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Records ------------------------------------------------------------------------------------ */
 
 /* State of reading one segment. */
@@ -265,8 +318,10 @@ static bool take_record(struct scanner *scanner, const struct reading *reading,
 static bool read_records(struct scanner *scanner, struct reading *reading)
 {
     struct wal_scan *out = scanner->out;
+    assert(out->next == reading->header->first);
     while (out->next < reading->until) {
         struct wal_found found;
+        assert(reading->offset % WAL_BLOCK_BYTES == 0);
         if (reading->offset >= scanner->bytes.len || !take_record(scanner, reading, &found)) {
             judge_end(scanner, reading);
             return out->damage_count == 0;
@@ -336,6 +391,7 @@ static bool read_segment(struct scanner *scanner, size_t index)
                "the segment does not continue the one before it");
         return false;
     }
+    assert(out->segment_count < scanner->header_count);
     out->segments[out->segment_count++] = (struct wal_segment){
         .number = header->number, .first = header->first, .size_bytes = header->size_bytes};
     return read_records(scanner, &reading);
@@ -362,6 +418,7 @@ static void note_others(struct scanner *scanner)
     out->other_segments = mem_alloc((scanner->number_count + 1) * sizeof(*out->other_segments));
     for (size_t i = 0; i < scanner->number_count; i++) {
         if (scanner->numbers[i] < oldest || scanner->numbers[i] > newest) {
+            assert(out->other_count < scanner->number_count);
             out->other_segments[out->other_count++] = scanner->numbers[i];
         }
     }
@@ -389,7 +446,7 @@ static bool scan_segments(struct scanner *scanner)
             scanner, WAL_CORRECTED, (struct place){0},
             "one of the two copies of the write-ahead log's state was bad; the other one is used");
     }
-    if (!list_files(scanner)) {
+    if (!list_files(scanner) || !check_newer(scanner)) {
         return false;
     }
     if (out->found.state.segment == 0) {

@@ -63,6 +63,10 @@ MUST_USE bool wal_scan(const struct wal_scan_input *input, struct wal_scan *out,
 /* Frees the result of a scan. */
 void wal_scan_finish(struct wal_scan *scan);
 
+/* Returns the number of the first intact record in the bytes of segment `number` of the store; 0:
+ * there is none, or they are no such segment. store_id NULL: of any store. */
+MUST_USE uint64_t wal_first_record(struct str bytes, uint64_t number, const uint8_t *store_id);
+
 /* Writes the path of a segment to `out`. */
 void wal_segment_path(const char *directory, uint64_t number, struct buf *out);
 

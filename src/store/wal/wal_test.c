@@ -388,6 +388,67 @@ static void segments_of_another_store_are_refused(void **state)
     assert_false(wal_recover(fixture->wal, 0, note, &found, &err));
 }
 
+static char *read_bytes(struct fixture *fixture, const char *path, size_t *out_len)
+{
+    struct buf bytes = {0};
+    assert_true(files_read_file(files_system(), path, &bytes));
+    char *copy = arena_zalloc(&fixture->arena, bytes.len);
+    memcpy(copy, bytes.data, bytes.len);
+    *out_len = bytes.len;
+    buf_finish(&bytes);
+    return copy;
+}
+
+static void write_bytes(const char *path, const char *bytes, size_t len)
+{
+    int fd = open(path, O_WRONLY | O_TRUNC);
+    assert_int_equal(write(fd, bytes, len), len);
+    close(fd);
+}
+
+/* An older wal.state, as from a copy of the files made at different times, names an older segment.
+ * That is refused, whatever it says, and nothing is deleted. */
+static void an_old_state_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    size_t len;
+    size_t first_len;
+    char *first = read_bytes(fixture, state_path(fixture), &first_len); /* names no segment */
+    append_text(fixture, "one");
+    struct wal_sst_state ssts = {.manifest = "MANIFEST-000001"};
+    wal_close_cleanly(fixture->wal, &ssts);
+    char *old = read_bytes(fixture, state_path(fixture), &len);
+    reopen(fixture, 0);
+    append_text(fixture, "two");
+    append_text(fixture, "thr");
+    char *now = read_bytes(fixture, state_path(fixture), &len);
+    write_bytes(state_path(fixture), old, len);
+    check_refused(fixture, "wal.state is older and does not name it (record 2;");
+    damage(path_of(fixture, 2), BLOCK + WAL_RECORD_HEADER_LEN);
+    check_refused(fixture, "wal.state is older and does not name it (record 3;");
+    damage(path_of(fixture, 2), BLOCK + WAL_RECORD_HEADER_LEN);
+    write_bytes(state_path(fixture), first, first_len);
+    check_refused(fixture, "wal.state is older and does not name it (record 1;");
+    assert_true(exists(path_of(fixture, 1)) && exists(path_of(fixture, 2)));
+    write_bytes(state_path(fixture), now, len);
+    assert_string_equal(reopen(fixture, 0).text, "one two thr ");
+}
+
+/* A segment without a record was begun when the last process ended: it is deleted. */
+static void a_segment_that_was_not_named_is_deleted(void **state)
+{
+    struct fixture *fixture = *state;
+    size_t len;
+    append_text(fixture, "one");
+    char *old = read_bytes(fixture, state_path(fixture), &len);
+    reopen(fixture, 0);
+    append_text(fixture, "two");
+    write_bytes(state_path(fixture), old, len);
+    damage(path_of(fixture, 2), BLOCK + WAL_RECORD_HEADER_LEN);
+    assert_string_equal(reopen(fixture, 0).text, "one ");
+    assert_false(exists(path_of(fixture, 2)));
+}
+
 /* Discarding --------------------------------------------------------------------------------- */
 
 static void what_was_discarded_is_gone(void **state)
@@ -548,6 +609,8 @@ int main(void)
         WAL_TEST(missing_and_short_files_are_missed),
         WAL_TEST(a_clean_end_proves_the_last_record),
         WAL_TEST(segments_of_another_store_are_refused),
+        WAL_TEST(an_old_state_is_refused),
+        WAL_TEST(a_segment_that_was_not_named_is_deleted),
         WAL_TEST(what_was_discarded_is_gone),
         WAL_TEST(a_record_that_is_refused_ends_it),
         WAL_TEST(segments_are_used_again),

@@ -10,6 +10,8 @@ static bool describe(struct rocks *rocks, char *message, struct err *err)
                   strstr(message, "lock hold by current process") != NULL;
     if (in_use) {
         err_set(err, ERR_INTERNAL, "the store in %s is in use by another server", rocks->path);
+    } else if (strstr(message, "Corruption") != NULL) { /* an SST file is missing or too short */
+        rocks_is_damaged(rocks, "its SST files", message, err);
     } else {
         err_set(err, ERR_INTERNAL, "cannot open the store in %s: %s", rocks->path, message);
     }
@@ -44,7 +46,8 @@ bool rocks_open_read_only(struct rocks *rocks, struct err *err)
 
 /* Opens the database and replays the write-ahead log. A compaction that starts meanwhile may read a
  * bad block, so that RocksDB refuses the replay: then it is opened again. That ends, because each
- * time blocks are put into quarantine, or compactions are turned off. */
+ * time blocks are put into quarantine, or compactions are turned off, or it is counted that no bad
+ * block was found. */
 static bool open_and_replay(struct rocks *rocks, struct err *err)
 {
     bool again = true;

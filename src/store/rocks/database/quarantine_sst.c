@@ -12,6 +12,9 @@
  *     one, or the corrected one if a single bit was flipped, which only `gramme repair` reads.
  * After a crash before 4 the next compaction of the file fails again, and the steps are repeated.
  *
+ * If no bad block is found, the disk or the memory failed only that time: compactions go on, unless
+ * it has happened several times.
+ *
  * Not every block can be put into quarantine; compactions then stop (faults/damage.c). All rows of
  * a range fail, also those that the block did not hold, so a range that is much larger than the
  * block is not accepted: a small block of level 0 may cover most of a table. */
@@ -121,6 +124,7 @@ static const char *add_block(struct plan *plan, const struct sst_bad_block *bloc
     return NULL;
 }
 
+/* Returns NULL, or why the blocks cannot be put into quarantine. There may be none. */
 static const char *find_blocks(struct plan *plan, struct sst_file *sst)
 {
     if (plan->has_other_damage || !sst_file_has_exact_index(sst)) {
@@ -134,7 +138,7 @@ static const char *find_blocks(struct plan *plan, struct sst_file *sst)
             return problem;
         }
     }
-    return plan->rewrite.count > 0 ? NULL : "no bad block was found in it";
+    return NULL;
 }
 
 /* Reads the SST file. Returns NULL, or why its blocks cannot be put into quarantine. */
@@ -218,6 +222,14 @@ static void log_blocks(const struct plan *plan)
               (unsigned long long)plan->rewrite.number);
 }
 
+/* The SST file has no bad block. Returns NULL if compactions may go on, or why not. */
+static const char *try_again(struct rocks *rocks)
+{
+    return rocks_note_unconfirmed(rocks) ? NULL
+                                         : "reading it failed again and again, although no bad "
+                                           "block was found in it";
+}
+
 /* Closes the database and carries out the plan. Returns NULL, or why that failed; in `arena`. */
 static const char *carry_out(struct plan *plan)
 {
@@ -251,7 +263,7 @@ void rocks_close_damaged(struct rocks *rocks)
                                          .blocks = plan->blocks};
     const char *problem = make_plan(plan);
     if (problem == NULL) {
-        problem = carry_out(plan);
+        problem = plan->rewrite.count > 0 ? carry_out(plan) : try_again(rocks);
     }
     if (problem != NULL) {
         rocks_stop_compactions(rocks, problem);

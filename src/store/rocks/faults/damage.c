@@ -125,6 +125,28 @@ void rocks_note_write_failure(struct rocks *rocks, const char *message)
     damage->failed_sst = sst_of(message);
 }
 
+bool rocks_note_unconfirmed(struct rocks *rocks)
+{
+    enum { SAME_MAX = 3 };
+    struct damage *damage = &rocks->damage;
+    assert(damage->failure != NULL);
+    assert(damage->unconfirmed_count < UNCONFIRMED_MAX);
+    damage->unconfirmed[damage->unconfirmed_count++] = damage->failed_sst;
+    int same_count = 0;
+    for (size_t i = 0; i < damage->unconfirmed_count; i++) {
+        same_count += damage->unconfirmed[i] == damage->failed_sst;
+    }
+    if (same_count >= SAME_MAX || damage->unconfirmed_count == UNCONFIRMED_MAX) {
+        return false;
+    }
+    log_write(
+        LOG_WARN, "store",
+        "a compaction could not read an SST file: %s; no bad block was found when it was read "
+        "again, so compactions go on",
+        damage->failure);
+    return true;
+}
+
 void rocks_stop_compactions(struct rocks *rocks, const char *why)
 {
     const char *message = rocks->damage.failure;

@@ -16,6 +16,10 @@ bool rocks_read_failed(struct rocks *rocks, char *message);
 /* RocksDB refuses writes. If the message is about a bad block, keeps it for
  * rocks_close_damaged(). With the turn to commit. */
 void rocks_note_write_failure(struct rocks *rocks, const char *message);
+/* Logs that no bad block was found in the SST file of rocks->damage.failure, and counts it. Returns
+ * whether compactions may go on: false after the third time for one SST file, or if there were
+ * many. With the turn to commit. */
+MUST_USE bool rocks_note_unconfirmed(struct rocks *rocks);
 /* Turns compactions off from the next open on, because the bad block of rocks->damage.failure
  * cannot be put into quarantine; `why` says why. With the turn to commit. */
 void rocks_stop_compactions(struct rocks *rocks, const char *why);

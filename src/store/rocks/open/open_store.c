@@ -113,6 +113,7 @@ static void close_cleanly(struct rocks *rocks)
     struct wal_sst_state ssts = {0};
     bool good = rocks_read_stored(rocks, &ssts.stored, &err);
     rocks_close_database(rocks);
+    assert(!good || ssts.stored < wal_next(rocks->wal)); /* the record after it is the next one */
     if (good && rocks_describe_manifest(rocks, &ssts, &err)) {
         wal_close_cleanly(rocks->wal, &ssts);
     } else {

@@ -219,6 +219,7 @@ bool rocks_upgrade(struct rocks *rocks, struct err *err)
                        "written",
                        rocks->path);
     }
+    assert(rocks->identity.format == STORE_FORMAT);
     if (!rocks_write_identity(rocks, err)) {
         return false;
     }

@@ -40,6 +40,7 @@ static bool is_quarantined(struct rocks *rocks, struct str key)
 enum read_result rocks_read(struct rocks *rocks, rocksdb_t *db, rocksdb_readoptions_t *options,
                             struct str key, struct str *out, rocksdb_pinnableslice_t **out_pin)
 {
+    assert(key.len >= STORE_SPACE_LEN);
     *out = STR_NULL;
     *out_pin = NULL;
     if (UNLIKELY(space_set_has(&rocks->gone, store_key_space(key)))) {
@@ -130,6 +131,7 @@ static enum read_result read_each(struct attempt *attempt, struct store_get *get
             return result;
         }
         if (pin != NULL) {
+            assert(attempt->pin_count < get->key_count);
             attempt->pins[attempt->pin_count++] = pin;
         }
         bytes += get->rows[i].len;
