@@ -223,6 +223,16 @@ test("on a phone the navigation is one row, all of it on the screen; the calenda
   }
 });
 
+test("on a phone a long name leaves the header in one line", async () => {
+  const page = await site.open("/", { user: "x".repeat(255), ...SMALL_PHONE });
+  await page.getByRole("button", { name: /^Signed in as x/ }).waitFor();
+  const heights = await page.locator("header.bar > .brand, header.bar > .user, header.bar > .theme").evaluateAll((parts) =>
+    parts.map((part) => part.getBoundingClientRect()).map(({ height, left, right }) => height < 48 && left >= 0 && right <= innerWidth));
+  assert.deepEqual(heights, [true, true, true]);
+  await checkWidth(page, "with a long name");
+  await site.close(page);
+});
+
 test("on a phone the chosen tab is on the screen, also when counts have widened the others", async () => {
   for (const size of [PHONE, SMALL_PHONE]) {
     for (const status of ["USERS", "CLOSED"]) {
