@@ -51,6 +51,7 @@ const DIALOGS = [
 /* What only some people see: who, address, what to wait for, and the button that leads to a dialog, if it is one. */
 const OTHERS = [
   ["a-stranger", "/tasks/", ".notice.empty"],
+  ["ben", "/tasks/?status=CREATED", "[data-task]"],
   ["dr-lund", "/calls/", ".call"],
   ["ben", "/calendar/", ".fc-event", /^Chloe/],
   ["poc-user-001", "/tickets/", "main li"],
@@ -106,7 +107,7 @@ const STATES = {
   }],
   "messages": ["/tasks/?status=USERS", async (page) => {
     const search = page.getByRole("search");
-    await search.getByLabel("Find by id").fill("dario");
+    await search.getByLabel("Find by id").fill("emil");
     await search.getByRole("button").click();
     await page.getByRole("status", { name: "Found" }).getByRole("button", { name: /^Make/ }).click();
     await page.locator(".toast").waitFor();
@@ -261,9 +262,9 @@ test("a tapped ticket comes into view, and back leads to the list", async () => 
 
 testBoth("errors stay until they are dismissed, other messages until the reader had time for them", async (context, width) => {
   const title = `a message at ${width}`;
-  const { status } = await site.rest("POST", "/tasks/api/tasks", { title, priority: "LOW" }, { "X-User-Id": "ana" });
+  const { status } = await site.rest("POST", "/tasks/api/tasks", { title, priority: "LOW" }, { "X-User-Id": "dario" });
   assert.equal(status, 201);
-  const page = await site.open("/tasks/?status=OPEN", { user: "dario", refusals: [403], ...context });
+  const page = await site.open("/tasks/?status=CREATED", { user: "dario", refusals: [403], ...context });
   await page.clock.install();
   await page.getByLabel(`Status of ${title}`).selectOption("CLOSED");
   const error = page.locator(".toast.error");
