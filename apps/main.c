@@ -187,6 +187,7 @@ static int serve(const struct connections *connections, struct auth *auth,
         .connections = connections->each,
         .auth = auth,
         .live_interval_ms = (int)options->live_interval_ms,
+        .name_user = tickets_user_key, /* the log must not say what the table must not */
     };
     sigset_t signals;
     sigemptyset(&signals);
@@ -204,6 +205,10 @@ static int serve(const struct connections *connections, struct auth *auth,
     } else {
         printf("gramme-apps serves http://%.*s:%d from %s\n", STR_ARG(server_options.host),
                app_server_port(server), options->db);
+        if (options->auth_options.mode == AUTH_DEV) {
+            printf("gramme-apps: development mode: everybody who reaches this address may act as "
+                   "anybody, also as an administrator\n");
+        }
         fflush(stdout);
         int signal_number;
         sigwait(&signals, &signal_number);

@@ -55,8 +55,9 @@ static const struct option {
     {"--log-format", "text|json", &values.log_format, NULL, "format of log lines"},
     {"--log-level", "LEVEL", &values.log_level, NULL, "error, warn, info or debug"},
     {"--auth", "dev|oidc", &values.auth, NULL,
-     "how users are authenticated; dev: not at all, the client chooses the user; for loopback "
-     "addresses only [dev there]"},
+     "how users are authenticated; dev: not at all, everybody chooses a user, also an "
+     "administrator; "
+     "for loopback addresses only, without a proxy [dev there]"},
     {"--public-url", "URL", &values.auth_options.public_url, NULL,
      "URL under which browsers reach this server: https://apps.example.com"},
     {"--session-key", "FILE", &values.auth_options.session_key_file, NULL,
@@ -144,7 +145,8 @@ static bool split_address(struct options *out)
 static bool host_is_loopback(struct str host)
 {
     return str_eq(host, STR("localhost")) || str_eq(host, STR("::1")) ||
-           str_eq(host, STR("[::1]")) || str_starts_with(host, STR("127."));
+           str_eq(host, STR("[::1]")) ||
+           (str_starts_with(host, STR("127.")) && strspn(host.data, "0123456789.") >= host.len);
 }
 
 /* Reads a secret from its file, without the line's end. */
@@ -194,21 +196,36 @@ static bool normalize_public_url(struct options *out)
     return true;
 }
 
+/* The host of a normalized address: scheme://host[:port]. */
+static struct str host_of(const char *url)
+{
+    const char *host = strstr(url, "://") + 3;
+    size_t len = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+    return str_make(host, MIN(len, strlen(host)));
+}
+
+/* Mode dev lets everybody in as anybody, so nobody but this machine may reach the server: not by
+ * its own address, and not through a proxy, which a public address tells of. */
+static bool check_dev(struct options *out)
+{
+    const char *url = out->auth_options.public_url;
+    out->auth_options.mode = AUTH_DEV;
+    if (!host_is_loopback(out->host)) {
+        return fail("--listen %s can be reached by others: use --auth oidc", out->listen);
+    }
+    return url == NULL || host_is_loopback(host_of(url)) ||
+           fail("--public-url %s can be reached by others: use --auth oidc", url);
+}
+
 static bool check_auth(struct options *out)
 {
-    bool is_loopback = host_is_loopback(out->host);
     const char *mode = out->auth != NULL ? out->auth : "dev";
     const struct oidc_options *oidc = &out->auth_options.oidc;
     if (out->auth_options.public_url != NULL && !normalize_public_url(out)) {
         return false;
     }
-    if (out->auth == NULL && !is_loopback) {
-        return fail("--listen %s can be reached by others: say who may, with --auth oidc",
-                    out->listen);
-    }
     if (strcmp(mode, "dev") == 0) {
-        out->auth_options.mode = AUTH_DEV;
-        return is_loopback || fail("--auth dev is for loopback addresses, not %s", out->listen);
+        return check_dev(out);
     }
     if (strcmp(mode, "oidc") != 0) {
         return fail("--auth wants dev or oidc, not %s", mode);

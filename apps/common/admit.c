@@ -91,6 +91,11 @@ static bool admit_identity(struct app_request *request)
         answer_problem(request, 403, "cross_site",
                        "In development mode this server answers to names of this machine only");
         return false;
+    case AUTH_BY_PROXY:
+        answer_problem(request, 403, "proxy",
+                       "In development mode this server does not answer through a proxy: "
+                       "start it with --auth oidc");
+        return false;
     }
     return false;
 }
@@ -125,11 +130,15 @@ void request_log(const struct app_request *request)
     if (!log_enabled(level)) {
         return;
     }
+    char user[IDENTITY_ID_LEN_MAX + 1] = "-";
+    if (request->auth_result == AUTH_OK && request->identity.id[0] != '\0') {
+        request->app->name_user(request->identity.id, user);
+    }
     struct log_field fields[] = {
         {"request", str_from_c(request->id)},
         {"method", request->exchange->method},
         {"path", request->path},
-        {"user", str_from_c(request->auth_result == AUTH_OK ? request->identity.id : "-")},
+        {"user", str_from_c(user)},
     };
     int64_t took_us = clock_monotonic_us() - request->began_us;
     log_write_fields(level, "apps", fields, COUNT_OF(fields), "%d in %lld.%03lld ms",

@@ -180,11 +180,33 @@ static bool host_is_local(const struct http_exchange *exchange)
            (str_starts_with(host, STR("127.")) && strspn(host.data, "0123456789.") >= host.len);
 }
 
+/* Whether a proxy has passed the request on: then anybody may have sent it. */
+static bool came_by_proxy(const struct http_exchange *exchange)
+{
+    static const char *const names[] = {"forwarded", "via", "x-real-ip"};
+    struct str prefix = STR("x-forwarded-");
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (!str_is_null(http_header(exchange, str_from_c(names[i])))) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < exchange->header_count; i++) {
+        struct str name = exchange->headers[i].name;
+        if (name.len > prefix.len && str_eq_nocase(str_make(name.data, prefix.len), prefix)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum auth_result identify_dev(const struct auth *auth, const struct http_exchange *exchange,
                                      struct identity *out, enum auth_means *out_means)
 {
     if (!host_is_local(exchange)) {
         return AUTH_BAD_HOST;
+    }
+    if (came_by_proxy(exchange)) {
+        return AUTH_BY_PROXY;
     }
     enum auth_result by_header = read_dev_headers(exchange, out);
     if (by_header != AUTH_NOBODY) {

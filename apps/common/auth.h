@@ -37,6 +37,7 @@ enum auth_result {
     AUTH_BAD_TOKEN,   /* the bearer token is refused */
     AUTH_UNAVAILABLE, /* the provider's keys cannot be fetched */
     AUTH_BAD_HOST,    /* AUTH_DEV under a name that is not this machine's */
+    AUTH_BY_PROXY,    /* AUTH_DEV, and a proxy has passed the request on */
     AUTH_BAD_USER,    /* AUTH_DEV with a header that names nobody */
 };
 

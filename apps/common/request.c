@@ -241,46 +241,37 @@ static bool text_fits(const char *text, size_t len, size_t len_max)
            utf8_utf16_len(str_make(text, len)) <= len_max;
 }
 
-/* Whether the text has only white space or zero-width characters. */
-static bool text_is_blank(const char *text)
+/* Code points that show nothing, sorted: White_Space and Default_Ignorable_Code_Point of Unicode,
+ * and the blank of braille. */
+static const struct {
+    uint32_t first;
+    uint32_t last;
+} invisible[] = {
+    {0x0009, 0x000D}, {0x0020, 0x0020},   {0x0085, 0x0085},   {0x00A0, 0x00A0},   {0x00AD, 0x00AD},
+    {0x034F, 0x034F}, {0x061C, 0x061C},   {0x115F, 0x1160},   {0x1680, 0x1680},   {0x17B4, 0x17B5},
+    {0x180B, 0x180F}, {0x2000, 0x200F},   {0x2028, 0x202F},   {0x205F, 0x206F},   {0x2800, 0x2800},
+    {0x3000, 0x3000}, {0x3164, 0x3164},   {0xFE00, 0xFE0F},   {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},
+    {0xFFF0, 0xFFF8}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF},
+};
+
+static bool is_invisible(uint32_t code_point)
 {
-    static const char *const spaces[] = {
-        " ",
-        "\t",
-        "\n",
-        "\r",
-        "\v",
-        "\f",
-        "\xC2\xA0",
-        "\xE2\x80\x80",
-        "\xE2\x80\x81",
-        "\xE2\x80\x82",
-        "\xE2\x80\x83",
-        "\xE2\x80\x84",
-        "\xE2\x80\x85",
-        "\xE2\x80\x86",
-        "\xE2\x80\x87",
-        "\xE2\x80\x88",
-        "\xE2\x80\x89",
-        "\xE2\x80\x8A",
-        "\xE2\x80\x8B",
-        "\xE2\x80\xAF",
-        "\xE3\x80\x80",
-        "\xE2\x80\xA8",
-        "\xE2\x80\xA9",
-        "\xEF\xBB\xBF",
-    };
-    while (*text != '\0') {
-        size_t len = 0;
-        for (size_t i = 0; len == 0 && i < COUNT_OF(spaces); i++) {
-            if (strncmp(text, spaces[i], strlen(spaces[i])) == 0) {
-                len = strlen(spaces[i]);
-            }
+    for (size_t i = 0; i < COUNT_OF(invisible); i++) {
+        if (code_point <= invisible[i].last) {
+            return code_point >= invisible[i].first;
         }
-        if (len == 0) {
+    }
+    return false;
+}
+
+static bool text_is_blank(struct str text)
+{
+    while (text.len > 0) {
+        uint32_t code_point;
+        text = str_skip(text, utf8_decode(text, &code_point));
+        if (!is_invisible(code_point)) {
             return false;
         }
-        text += len;
     }
     return true;
 }
@@ -304,7 +295,7 @@ const char *request_text(struct app_request *request, const struct gramme_value 
         answer_bad_field(request, name, "%s must be a text of 1 to %zu characters", name, len_max);
         return NULL;
     }
-    if (text_is_blank(text)) {
+    if (text_is_blank(str_from_c(text))) {
         struct gramme_value *details = gramme_map_create();
         gramme_set_string(details, "field", name);
         struct str message = arena_format(request->exchange->arena, "%s must not be blank", name);

@@ -15,10 +15,10 @@ struct app {
     const struct app_definition *definition;
     struct gramme_db *db;
     void *state; /* what definition->start() returned */
-    struct app_server *server;
     struct auth *auth;
-    struct live *live;         /* NULL: none */
-    struct follower *follower; /* NULL: none */
+    void (*name_user)(const char *id, char out[IDENTITY_ID_LEN_MAX + 1]); /* for the log */
+    struct live *live;                                                    /* NULL: none */
+    struct follower *follower;                                            /* NULL: none */
     struct gramme_db *insight; /* the database, if it may be a Gramme server; else NULL */
 };
 

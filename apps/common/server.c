@@ -257,6 +257,7 @@ static bool start_apps(struct app_server *server, const struct app_server_option
         app->definition = options->apps[i];
         app->db = options->connections[i].db;
         app->auth = options->auth;
+        app->name_user = options->name_user;
         app->insight = options->connections[i].insight;
         struct gramme_error *error = NULL;
         if (app->definition->start != NULL) {
@@ -271,8 +272,10 @@ static bool start_apps(struct app_server *server, const struct app_server_option
         server->app_count++;
         start_streams(app, options->connections[i].streams, options);
     }
-    server->auth_app =
-        (struct app){.definition = &auth_app, .state = options->auth, .auth = options->auth};
+    server->auth_app = (struct app){.definition = &auth_app,
+                                    .state = options->auth,
+                                    .auth = options->auth,
+                                    .name_user = options->name_user};
     return true;
 }
 

@@ -24,6 +24,8 @@ struct app_server_options {
     const struct app_connection *connections; /* as many as `apps` */
     struct auth *auth;
     int live_interval_ms;
+    /* Writes the name of a user for the log. */
+    void (*name_user)(const char *id, char out[IDENTITY_ID_LEN_MAX + 1]);
 };
 
 struct app_server;

@@ -66,9 +66,9 @@ bool api_require_active(struct app_request *request)
     return standing.is_active;
 }
 
-bool api_require_user(struct app_request *request, const char *user_id)
+bool api_require_admin(struct app_request *request)
 {
-    if (identity_is(request_identity(request), user_id)) {
+    if (identity_has(request_identity(request), ROLE_ADMIN)) {
         return true;
     }
     struct api_standing standing;
@@ -80,6 +80,66 @@ bool api_require_user(struct app_request *request, const char *user_id)
         answer_not_allowed(request);
     }
     return standing.is_admin;
+}
+
+bool api_require_user(struct app_request *request, const char *user_id)
+{
+    return identity_is(request_identity(request), user_id) || api_require_admin(request);
+}
+
+static bool has_text(const struct gramme_value *item, const char *name, const char *wanted)
+{
+    const char *text = gramme_get_string(item, name);
+    return text != NULL && strcmp(text, wanted) == 0;
+}
+
+/* Whether the task is theirs: they created it, or it is assigned to them. `task`: its item, NULL:
+ * not read yet. False: the database failed. */
+static bool find_part(struct app_request *request, const char *task_id,
+                      const struct gramme_value *task, bool *out_is_theirs,
+                      struct gramme_error **error)
+{
+    const char *user_id = request_identity(request)->id;
+    struct gramme_answer *read = NULL;
+    *out_is_theirs = has_text(task, "CreatedBy", user_id);
+    if (!*out_is_theirs) {
+        read = tasks_check_assignment(request_db(request), task_id, user_id, error);
+        *out_is_theirs = gramme_answer_item(read) != NULL;
+    }
+    if (!*out_is_theirs && task == NULL && *error == NULL) {
+        gramme_answer_destroy(read);
+        read = tasks_get_task(request_db(request), task_id, error);
+        *out_is_theirs = has_text(gramme_answer_item(read), "CreatedBy", user_id);
+    }
+    gramme_answer_destroy(read);
+    return *error == NULL;
+}
+
+/* Whether they may see the task: admins any, active members their own. `task` as in find_part().
+ * False: it has been answered. */
+static bool require_task(struct app_request *request, const char *task_id,
+                         const struct gramme_value *task)
+{
+    struct api_standing standing;
+    if (identity_has(request_identity(request), ROLE_ADMIN)) {
+        return true;
+    }
+    if (!api_standing(request, &standing)) {
+        return false;
+    }
+    gramme_answer_destroy(standing.profile);
+    struct gramme_error *error = NULL;
+    bool is_theirs = standing.is_admin;
+    if (standing.is_active && !standing.is_admin &&
+        !find_part(request, task_id, task, &is_theirs, &error)) {
+        answer_error(request, error);
+        gramme_error_destroy(error);
+        return false;
+    }
+    if (!is_theirs) {
+        answer_not_allowed(request);
+    }
+    return is_theirs;
 }
 
 /* --- what comes in --- */
@@ -232,21 +292,26 @@ static const struct gramme_value *find_task(const struct gramme_value *tasks,
     return NULL;
 }
 
-/* {"items": [an assignment with its "task"], "cursor"} */
-static void answer_user_tasks(struct app_request *request, const struct gramme_answer *assignments,
+/* {"items": [an assignment with its "task", or a task that was created], "cursor"}. What another
+ * program has deleted is left out. */
+static void answer_user_tasks(struct app_request *request, const struct gramme_answer *rows,
                               const struct gramme_value *tasks)
 {
     struct gramme_value *body = gramme_map_create();
     struct gramme_value *items = gramme_set_list(body, "items");
-    const struct gramme_value *found = gramme_answer_items(assignments);
+    const struct gramme_value *found = gramme_answer_items(rows);
     for (size_t i = 0; i < gramme_value_count(found); i++) {
-        const struct gramme_value *assignment = gramme_value_at(found, i);
-        const struct gramme_value *task = find_task(tasks, gramme_get(assignment, "TaskId"));
-        struct gramme_value *out = gramme_add_map(items);
-        show_assignment(NULL, assignment, out);
-        show_task(NULL, task, gramme_set_map(out, "task"));
+        const struct gramme_value *row = gramme_value_at(found, i);
+        const struct gramme_value *task = find_task(tasks, gramme_get(row, "TaskId"));
+        struct gramme_value *out = task == NULL ? NULL : gramme_add_map(items);
+        if (task != NULL && has_text(row, "EntityType", "CREATION")) {
+            show_task(NULL, task, out);
+        } else if (task != NULL) {
+            show_assignment(NULL, row, out);
+            show_task(NULL, task, gramme_set_map(out, "task"));
+        }
     }
-    char *cursor = gramme_answer_cursor(assignments);
+    char *cursor = gramme_answer_cursor(rows);
     if (cursor != NULL) {
         gramme_set_string(body, "cursor", cursor);
         gramme_free(cursor);
@@ -255,7 +320,11 @@ static void answer_user_tasks(struct app_request *request, const struct gramme_a
     gramme_value_destroy(body);
 }
 
-static void get_user_tasks(struct app_request *request)
+/* The tasks that a page of a user's assignments or creations names. */
+static void list_user_tasks(struct app_request *request,
+                            struct gramme_answer *(*list)(struct gramme_db *db, const char *user_id,
+                                                          const struct page *page,
+                                                          struct gramme_error **error))
 {
     struct page page;
     const char *user_id = api_path_id(request, "userId");
@@ -265,19 +334,29 @@ static void get_user_tasks(struct app_request *request)
     struct gramme_db *db = request_db(request);
     struct gramme_error *error = NULL;
     struct gramme_answer *tasks = NULL;
-    struct gramme_answer *assignments = tasks_get_user_tasks(db, user_id, &page, &error);
-    const struct gramme_value *found = gramme_answer_items(assignments);
+    struct gramme_answer *rows = list(db, user_id, &page, &error);
+    const struct gramme_value *found = gramme_answer_items(rows);
     if (gramme_value_count(found) > 0) {
         tasks = tasks_get_tasks(db, found, &error);
     }
     if (error != NULL) {
         answer_error(request, error);
     } else {
-        answer_user_tasks(request, assignments, gramme_answer_table_items(tasks, TASKS_TABLE));
+        answer_user_tasks(request, rows, gramme_answer_table_items(tasks, TASKS_TABLE));
     }
-    gramme_answer_destroy(assignments);
+    gramme_answer_destroy(rows);
     gramme_answer_destroy(tasks);
     gramme_error_destroy(error);
+}
+
+static void get_user_tasks(struct app_request *request)
+{
+    list_user_tasks(request, tasks_get_user_tasks);
+}
+
+static void get_created_tasks(struct app_request *request)
+{
+    list_user_tasks(request, tasks_get_created_tasks);
 }
 
 /* --- tasks --- */
@@ -425,16 +504,22 @@ static void edit_task(struct app_request *request)
 static void get_task(struct app_request *request)
 {
     const char *task_id = api_path_id(request, "taskId");
-    if (task_id != NULL && api_require_active(request)) {
-        struct gramme_error *error = NULL;
-        struct gramme_answer *answer = tasks_get_task(request_db(request), task_id, &error);
-        api_answer_found(request, answer, error, show_task, "task");
+    if (task_id == NULL) {
+        return; /* answered */
     }
+    struct gramme_error *error = NULL;
+    struct gramme_answer *answer = tasks_get_task(request_db(request), task_id, &error);
+    const struct gramme_value *task = gramme_answer_item(answer);
+    if (task != NULL && !require_task(request, task_id, task)) {
+        gramme_answer_destroy(answer);
+        return; /* answered */
+    }
+    api_answer_found(request, answer, error, show_task, "task");
 }
 
 static void count_tasks(struct app_request *request)
 {
-    if (!api_require_active(request)) {
+    if (!api_require_admin(request)) {
         return; /* answered */
     }
     struct gramme_value *body = gramme_map_create();
@@ -471,7 +556,7 @@ static void get_tasks_by_status(struct app_request *request)
     struct page page;
     bool newest_first;
     if (!read_order(request, &newest_first) || !request_page(request, &page) ||
-        !api_require_active(request)) {
+        !api_require_admin(request)) {
         return; /* answered */
     }
     struct gramme_error *error = NULL;
@@ -553,7 +638,7 @@ static void get_task_assignments(struct app_request *request)
 {
     struct page page;
     const char *task_id = api_path_id(request, "taskId");
-    if (task_id != NULL && request_page(request, &page) && api_require_active(request)) {
+    if (task_id != NULL && request_page(request, &page) && require_task(request, task_id, NULL)) {
         struct gramme_error *error = NULL;
         struct gramme_answer *answer =
             tasks_get_task_assignments(request_db(request), task_id, &page, &error);
@@ -565,7 +650,9 @@ static void check_assignment(struct app_request *request)
 {
     const char *task_id = api_path_id(request, "taskId");
     const char *user_id = task_id ? api_path_id(request, "userId") : NULL;
-    if (user_id != NULL && api_require_active(request)) {
+    bool is_own = user_id != NULL && strcmp(request_identity(request)->id, user_id) == 0;
+    if (user_id != NULL &&
+        (is_own ? api_require_active(request) : require_task(request, task_id, NULL))) {
         struct gramme_error *error = NULL;
         struct gramme_answer *answer =
             tasks_check_assignment(request_db(request), task_id, user_id, &error);
@@ -581,6 +668,7 @@ static const struct app_route routes[] = {
     {"PUT", "/users/{userId}/status", api_set_user_status},
     {"PUT", "/users/{userId}/role", api_set_user_role},
     {"GET", "/users/{userId}/tasks?limit&cursor", get_user_tasks},
+    {"GET", "/users/{userId}/created?limit&cursor", get_created_tasks},
     {"GET", "/users/{userId}/notifications?limit&cursor", api_get_notifications},
     {"PUT", "/users/{userId}/notifications/read", api_read_notifications},
     {"POST", "/tasks", create_task},
@@ -643,18 +731,22 @@ static bool live_may_listen(struct app_request *request, struct identity *who)
     return standing.is_active;
 }
 
-/* Everyone may see tasks, users their own account and notifications, admins all accounts. */
+/* Admins see everything but the notifications of others. Members see their own account,
+ * notifications and assignments, and the tasks that they created or were the last to change: those
+ * that are assigned to them cannot be told from others by the item, but all changes of others to
+ * them come as notifications, too. */
 static bool live_may_see(const struct identity *who, const struct gramme_value *item)
 {
     const char *type = live_type(item);
-    const char *user_id = gramme_get_string(item, "UserId");
-    if (type == NULL || user_id == NULL) {
-        return type != NULL;
+    bool is_own = has_text(item, "UserId", who->id);
+    if (type == NULL || is_own || strcmp(type, "notification") == 0) {
+        return type != NULL && is_own;
     }
-    if (strcmp(type, "notification") == 0) {
-        return strcmp(who->id, user_id) == 0;
+    if (identity_has(who, ROLE_ADMIN)) {
+        return true;
     }
-    return strcmp(type, "user") != 0 || identity_is(who, user_id);
+    return strcmp(type, "task") == 0 &&
+           (has_text(item, "CreatedBy", who->id) || has_text(item, "UpdatedBy", who->id));
 }
 
 static bool entry_differs(const struct gramme_value *a, const struct gramme_value *b,

@@ -16,6 +16,8 @@ struct api_standing {
 bool api_standing(struct app_request *request, struct api_standing *out);
 /* Whether they are an active user. False: it has been answered. */
 bool api_require_active(struct app_request *request);
+/* Whether they are an admin. False: it has been answered. */
+bool api_require_admin(struct app_request *request);
 /* Whether they are this user, or an admin. False: it has been answered. */
 bool api_require_user(struct app_request *request, const char *user_id);
 

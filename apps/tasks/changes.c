@@ -88,6 +88,16 @@ void tasks_fill_task(struct gramme_value *item, const struct tasks_task *task, c
     gramme_set_format(item, "GSI2SK", "CREATED_AT#%s", now);
 }
 
+void tasks_fill_creation(struct gramme_value *item, const struct tasks_task *task, const char *now)
+{
+    gramme_set_format(item, "PK", "USER#%s", task->created_by);
+    gramme_set_format(item, "SK", "CREATED#%s#%s", now, task->id);
+    gramme_set_string(item, "EntityType", "CREATION");
+    gramme_set_string(item, "UserId", task->created_by);
+    gramme_set_string(item, "TaskId", task->id);
+    gramme_set_string(item, "CreatedAt", now);
+}
+
 void tasks_fill_assignment(struct gramme_value *item, const struct tasks_assignment *assignment,
                            const char *now)
 {
@@ -180,7 +190,7 @@ enum tasks_result tasks_create_task(struct gramme_db *db, const struct tasks_tas
                                     const struct tasks_actor *actor, struct gramme_value **out,
                                     struct gramme_error **error)
 {
-    enum { PUT, ACTOR };
+    enum { PUT, CREATION, ACTOR };
     char id[GRAMME_UUID_SIZE];
     char now[WHEN_SIZE];
     gramme_uuid(id);
@@ -198,6 +208,8 @@ enum tasks_result tasks_create_task(struct gramme_db *db, const struct tasks_tas
         *out = item; /* for its size */
         return TASKS_TOO_LARGE;
     }
+    struct gramme_request *creation = gramme_transact_put(transaction, TASKS_TABLE);
+    tasks_fill_creation(gramme_request_item(creation), &named, now);
     check_actor(transaction, actor, false);
     if (run(db, transaction, error)) {
         *out = item;

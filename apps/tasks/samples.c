@@ -68,6 +68,11 @@ static bool add_task(struct gramme_db *db, const struct sample *sample, struct g
     gramme_set_string(item, "Status", sample->status);
     gramme_set_format(item, "GSI2PK", "STATUS#%s", sample->status);
     bool ok = write_unless_there(db, put, "PK", error);
+    if (ok) {
+        put = gramme_request_create("PutItem", TASKS_TABLE);
+        tasks_fill_creation(gramme_request_item(put), &sample->task, sample->created_at);
+        ok = write_unless_there(db, put, "PK", error);
+    }
     for (size_t i = 0; ok && sample->assigned[i] != NULL; i++) {
         struct tasks_assignment assignment = {
             .task_id = sample->task.id, .user_id = sample->assigned[i], .assigned_by = "ana"};

@@ -114,13 +114,30 @@ struct gramme_answer *tasks_check_assignment(struct gramme_db *db, const char *t
     return answer;
 }
 
-struct gramme_answer *tasks_get_tasks(struct gramme_db *db, const struct gramme_value *assignments,
+struct gramme_answer *tasks_get_created_tasks(struct gramme_db *db, const char *user_id,
+                                              const struct page *page, struct gramme_error **error)
+{
+    struct gramme_request *query = gramme_request_create("Query", TASKS_TABLE);
+    gramme_request_key_condition(query, "PK = :user AND begins_with(SK, :created)");
+    gramme_set_format(gramme_request_values(query), ":user", "USER#%s", user_id);
+    gramme_set_string(gramme_request_values(query), ":created", "CREATED#");
+    gramme_request_descending(query);
+    return send_query(db, query, page, error);
+}
+
+struct gramme_answer *tasks_get_tasks(struct gramme_db *db, const struct gramme_value *rows,
                                       struct gramme_error **error)
 {
     struct gramme_request *batch = gramme_request_create("BatchGetItem", NULL);
-    for (size_t i = 0; i < gramme_value_count(assignments); i++) {
+    for (size_t i = 0; i < gramme_value_count(rows); i++) {
+        const struct gramme_value *row = gramme_value_at(rows, i);
         struct gramme_value *key = gramme_batch_get(batch, TASKS_TABLE);
-        gramme_set_value(key, "PK", gramme_get(gramme_value_at(assignments, i), "PK"));
+        const char *task_id = gramme_get_string(row, "TaskId");
+        if (task_id != NULL) {
+            gramme_set_format(key, "PK", "TASK#%s", task_id);
+        } else { /* an assignment that another program wrote */
+            gramme_set_value(key, "PK", gramme_get(row, "PK"));
+        }
         gramme_set_string(key, "SK", "METADATA");
     }
     struct gramme_answer *answer = gramme_batch_read(db, batch, error);

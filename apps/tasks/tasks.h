@@ -3,6 +3,7 @@
  *
  *     a task         PK TASK#id   SK METADATA         GSI2PK STATUS#status  GSI2SK CREATED_AT#time
  *     an assignment  PK TASK#id   SK ASSIGNMENT#user  GSI1PK USER#user      GSI1SK TASK#id
+ *     a creation     PK USER#id   SK CREATED#time#task
  *     a user         PK USER#id   SK PROFILE          GSI2PK USERS          GSI2SK CREATED_AT#time
  *     a notification PK USER#id   SK NOTIFICATION#time#kind#task
  *     read up to     PK USER#id   SK NOTIFICATIONS_READ
@@ -92,8 +93,11 @@ enum tasks_result tasks_unassign_task(struct gramme_db *db, const char *task_id,
 
 /* --- what else the document's workload does --- */
 
-/* The tasks of a page of assignments, at most 100, in no order. */
-struct gramme_answer *tasks_get_tasks(struct gramme_db *db, const struct gramme_value *assignments,
+/* A page of the creations of a user, the newest first; tasks_get_tasks() has the tasks. */
+struct gramme_answer *tasks_get_created_tasks(struct gramme_db *db, const char *user_id,
+                                              const struct page *page, struct gramme_error **error);
+/* The tasks of a page of assignments or creations, at most 100, in no order. */
+struct gramme_answer *tasks_get_tasks(struct gramme_db *db, const struct gramme_value *rows,
                                       struct gramme_error **error);
 
 struct tasks_task {
@@ -192,6 +196,8 @@ bool tasks_load_samples(struct gramme_db *db, struct gramme_error **error);
 void tasks_fill_user(struct gramme_value *item, const struct tasks_user *user, const char *now);
 /* The same for a task. */
 void tasks_fill_task(struct gramme_value *item, const struct tasks_task *task, const char *now);
+/* The same for what lists the task under its creator. */
+void tasks_fill_creation(struct gramme_value *item, const struct tasks_task *task, const char *now);
 /* The same for an assignment. */
 void tasks_fill_assignment(struct gramme_value *item, const struct tasks_assignment *assignment,
                            const char *now);

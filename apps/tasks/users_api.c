@@ -58,14 +58,8 @@ void api_get_me(struct app_request *request)
 void api_list_users(struct app_request *request)
 {
     struct page page;
-    struct api_standing standing;
-    if (!request_page(request, &page) || !api_standing(request, &standing)) {
+    if (!request_page(request, &page) || !api_require_admin(request)) {
         return; /* answered */
-    }
-    gramme_answer_destroy(standing.profile);
-    if (!standing.is_admin) {
-        answer_not_allowed(request);
-        return;
     }
     struct gramme_error *error = NULL;
     struct gramme_answer *answer = tasks_list_users(request_db(request), &page, &error);

@@ -145,7 +145,7 @@ export async function openPage(browser, url, where, { refusals = [], user = null
   page.troubles = [];
   page.on("pageerror", (error) => page.troubles.push(String(error)));
   page.on("console", (message) => {
-    const expected = refusals.some((status) => message.text().includes(`status of ${status}`));
+    const expected = refusals.some((refusal) => message.text().includes(typeof refusal === "number" ? `status of ${refusal}` : refusal));
     if (message.type() === "error" && !expected) {
       page.troubles.push(message.text());
     }
@@ -171,7 +171,7 @@ export function useSite(...options) {
     await site.apps?.stop();
   });
 
-  /* `refusals`: statuses that the API may answer with in this test. The browser logs each of them. */
+  /* `refusals`: statuses that the API may answer with in this test, or names of network errors. The browser logs each of them. */
   site.open = (where, more) => openPage(site.browser, site.apps.url, where, more);
 
   /* To end a test with: nothing went wrong on the page that the test did not provoke. */

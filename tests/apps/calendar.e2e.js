@@ -411,3 +411,11 @@ testBoth("the calendar can be subscribed to", async (context, width) => {
   assert.match(feed, new RegExp(`SUMMARY:Ana at ${width}`));
   await site.close(page);
 });
+
+testBoth("days are written as their reader writes them", async (context) => {
+  for (const [locale, text] of [["en-GB", "19/11"], ["en-US", "11/19"]]) {
+    const page = await site.open("/calendar/?date=2040-11-19&view=dayGridWeek", { ...context, locale });
+    await page.locator('.fc-col-header-cell[data-date="2040-11-19"]').getByText(text).waitFor();
+    await site.close(page);
+  }
+});

@@ -195,8 +195,7 @@ class Person:
         if luck < 0.2:
             await self.call("POST", "/tasks/api/tasks", {"title": f"Task of {self.name}", "priority": "LOW"})
         else:
-            await self.call("GET", "/tasks/api/" + ("tasks/counts" if luck < 0.4 else "tasks?status=OPEN" if luck < 0.7
-                                                    else f"users/{self.name}/notifications"))
+            await self.call("GET", f"/tasks/api/users/{self.name}/{'tasks' if luck < 0.4 else 'created' if luck < 0.7 else 'notifications'}")
 
 
 async def prepare(port, people):

@@ -9,6 +9,7 @@ import { DESKTOP, openPage, PHONE, rest, startAppsOn, startBrowser, startDatabas
 const DIRECTORY = new URL("../../docs/apps/", import.meta.url).pathname;
 
 const TALL = { viewport: { width: 1280, height: 1450 } };
+const TICKET = "1d8d2fe2-4543-4e6d-aad0-9deed9d57070";
 
 /* File, user, address, what to wait for, light or dark, desktop or phone. */
 const PICTURES = [
@@ -18,14 +19,20 @@ const PICTURES = [
   ["calendar-dark", "admin", "/calendar/", ".fc-event", "dark", DESKTOP],
   ["calendar-phone", "admin", "/calendar/", ".fc-event", "dark", PHONE],
   ["reconciliation", "ops", "/reconciliation/", "section[aria-label='Failed deliveries'] li", "light", TALL],
-  ["tickets", "desk", "/tickets/?caller=poc-user-001&ticket=1d8d2fe2-4543-4e6d-aad0-9deed9d57070", ".comments li", "light", DESKTOP],
+  ["reconciliation-phone", "ops", "/reconciliation/", "[data-call]", "light", PHONE],
+  ["tickets", "desk", `/tickets/?caller=poc-user-001&ticket=${TICKET}`, ".history li", "light", DESKTOP],
+  ["tickets-phone", "poc-user-001", `/tickets/?ticket=${TICKET}`, ".comments li", "light", PHONE],
   ["tasks", "ana", "/tasks/?status=OPEN", "[data-task]", "light", DESKTOP],
+  ["tasks-phone", "ana", "/tasks/?status=OPEN", "[data-task]", "light", PHONE],
   ["patterns", "admin", "/tasks/?view=patterns", '[data-name="Requests measured"]', "light", DESKTOP],
   ["patterns-phone", "admin", "/tickets/?view=patterns", '[data-name="Requests measured"]', "dark", PHONE],
 ];
 
 async function take(apps, browser, [name, user, where, ready, colorScheme, size]) {
   const page = await openPage(browser, apps.url, where, { user, colorScheme, ...size });
+  if (ready.startsWith(".history")) {
+    await page.locator(".history summary").click();
+  }
   await page.locator(ready).first().waitFor();
   await page.locator('[aria-busy="true"]').waitFor({ state: "detached" });
   await page.screenshot({ path: `${DIRECTORY}${name}.png` });
@@ -60,6 +67,16 @@ async function reportCalls(url) {
   }
 }
 
+/* The service desk answers a ticket, and works on it. */
+async function answerTicket(url) {
+  const path = `/tickets/api/tickets/${TICKET}`;
+  const desk = { "X-User-Id": "desk" };
+  await rest(url, "PUT", `${path}/status`, { status: "in_progress", from: "open" }, desk);
+  await rest(url, "POST", `${path}/comments`, { comment_text: "The mail server was down until 12:40. Does it work now?" }, desk);
+  await rest(url, "POST", `${path}/comments`, { comment_text: "It does, thank you." }, { "X-User-Id": "poc-user-001" });
+  await rest(url, "PUT", `${path}/status`, { status: "resolved", from: "in_progress" }, desk);
+}
+
 mkdirSync(DIRECTORY, { recursive: true });
 const directory = mkdtempSync(path.join(tmpdir(), "gramme-pictures-"));
 const database = await startDatabase(directory);
@@ -68,6 +85,7 @@ const apps = await startAppsOn(database.url, "127.0.0.1:0", "--samples", "--webh
 const browser = await startBrowser();
 try {
   await reportCalls(apps.url);
+  await answerTicket(apps.url);
   for (const picture of PICTURES) {
     await take(apps, browser, picture);
   }

@@ -32,7 +32,7 @@ testBoth("a member does not see what is not theirs", async (context) => {
   assert.equal(await tickets.getByRole("search").count(), 0);
   assert.equal(await tickets.getByLabel("Status of the ticket").count(), 0);
   await site.close(tickets);
-  const tasks = await site.open("/tasks/?status=OPEN", { user: "ben", ...context });
+  const tasks = await site.open("/tasks/?status=CREATED", { user: "ben", ...context });
   await tasks.getByRole("button", { name: /^Who: Order chairs/ }).click();
   await tasks.locator(".assigned").getByText(/./).first().waitFor();
   assert.equal(await tasks.getByRole("button", { name: /^Assign|^Unassign/ }).count(), 0);

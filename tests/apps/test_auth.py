@@ -300,14 +300,21 @@ def test_writes_are_json(tickets, content_type):
     ("https://apps.example.com:443", "https://apps.example.com"), ("https://apps.example.com:8443/", "https://apps.example.com:8443"),
     ("http://127.0.0.1:80", "http://127.0.0.1")])
 def test_forms_of_the_public_address(public_url, origin):
-    """It is compared with what browsers send as Origin, and addresses are made with it."""
-    with Apps("memory:", "--public-url", public_url, "--session-hours", "2") as process:
-        cookie = None
+    """It is compared with what browsers send as Origin, and decides whether cookies are Secure."""
+    with Apps("memory:", "--public-url", public_url, "--auth", "oidc", "--oidc-issuer", "http://127.0.0.1:9", "--oidc-client-id", "apps") as process:
         for sent, status in ((origin, 200), (origin + "/", 403), (origin + ".evil.example", 403)):
-            browser = Browser(process.endpoint)
-            assert browser.open("/auth/dev", body={"user": "ana"}, headers={"Origin": sent})[0] == status, sent
-            cookie = cookie or next(iter(browser.jar), None)
-        assert cookie.secure == origin.startswith("https:") and abs(cookie.expires - time.time() - 2 * 3600) < 60
+            reply = Rest(process.endpoint).post("/auth/logout", {}, headers={"Origin": sent})
+            assert reply.status == status, sent
+            assert status != 200 or reply.headers["set-cookie"].endswith("; Secure") == origin.startswith("https:")
+
+
+def test_how_long_a_session_lasts():
+    with Apps("memory:", "--public-url", "http://127.0.0.1", "--session-hours", "2") as process:
+        browser = Browser(process.endpoint)
+        assert browser.open("/auth/dev", body={"user": "ana"}, headers={"Origin": "http://127.0.0.1"})[0] == 200
+        cookie, = browser.jar
+        assert abs(cookie.expires - time.time() - 2 * 3600) < 60
+        assert "development mode: everybody" in process.log()
 
 
 def test_choosing_a_user(apps):
@@ -370,8 +377,19 @@ def test_other_names_do_not_reach_it(apps):
     assert api.get("/settings", {"Host": "127.0.0.1.evil.example"}).code == "cross_site"
 
 
+@pytest.mark.parametrize("header", ["Forwarded", "Via", "X-Real-IP", "X-Forwarded-For", "x-forwarded-proto"])
+def test_the_development_mode_does_not_answer_through_a_proxy(apps, header):
+    """It would let everybody in as an administrator, under an address of this machine."""
+    through = {header: "192.0.2.7", "Host": f"127.0.0.1:{apps.port}"}
+    reply = Rest(f"{apps.endpoint}/tasks/api").post("/users", {"email": "a@b", "isAdmin": True}, headers=through)
+    assert (reply.status, reply.code) == (403, "proxy")
+    assert Rest(apps.endpoint).get("/auth/session", through).code == "proxy"
+
+
 @pytest.mark.parametrize("arguments", [
     ["--listen", "0.0.0.0:0"], ["--auth", "dev", "--listen", "0.0.0.0:0"], ["--auth", "none"], ["--auth", "oidc"],
+    ["--public-url", "https://apps.example.com"], ["--auth", "dev", "--public-url", "https://apps.example.com"],
+    ["--public-url", "http://127.evil.example"], ["--public-url", "http://localhost.evil.example:80"],
     ["--auth", "oidc", "--oidc-issuer", "http://provider.example", "--oidc-client-id", "x"],
     ["--log-format", "xml"], ["--log-level", "all"], ["--session-key", "/nowhere/key"],
     ["--ticket-statuses", "Open,,x"], ["--live-interval-ms", "0"], ["--session-hours", "0"], ["--session-hours", "8761"],
@@ -415,11 +433,18 @@ def test_unknown_fields_are_refused(apps, name, path, body, field):
     assert (reply.status, reply.code, reply.body["error"]["field"]) == (400, "unknown_field", field)
 
 
-@pytest.mark.parametrize("text", [" ", "\t\n", "\u00a0\u2003", "\u200b", "\u3000 \ufeff"])
+@pytest.mark.parametrize("text", [
+    " ", "\t\n", "\u00a0\u2003", "\u200b", "\u3000 \ufeff", "\u0085", "\u1680", "\u205f", "\u00ad", "\u061c", "\u180e", "\u200c", "\u200d",
+    "\u2060", "\u2800", "\u3164", "\ufe0f", "\u200e\u200f", "\u202e\u202c", "\U000e0020\U0001d173"])
 def test_blank_texts_are_refused(tickets, tasks, text):
     reply = tickets.post("/tickets", {"issue_description": text})
     assert (reply.status, reply.code, reply.body["error"]["field"]) == (400, "blank", "issue_description")
     assert tasks.post("/tasks", {"title": text, "priority": "LOW"}).code == "blank"
+
+
+@pytest.mark.parametrize("text", ["\u200d❤\ufe0f", "\u2801", "\u00a1", "\ufff9", "\U000e1000", "."])
+def test_texts_that_show_something_are_taken(tickets, text):
+    assert tickets.post("/tickets", {"issue_description": text}).body["issue_description"] == text
 
 
 def test_request_ids(tickets):

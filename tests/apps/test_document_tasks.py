@@ -126,6 +126,8 @@ def test_pattern_5_tasks_by_status(walk):
         assert walk.api.acting_as("ana").put(f"/tasks/{made[0]}/status", {"status": status}).status == 204
         assert [each["taskId"] for each in walk.api.get("/tasks", status=status).body["items"]] == [made[0]]
         assert stored(walk, f"TASK#{made[0]}", "METADATA")["GSI2PK"] == f"STATUS#{status}"
+    assert walk.api.acting_as("ana").get("/tasks", status="OPEN").status == 200, "Admin views all open tasks"
+    assert walk.api.acting_as("ben").get("/tasks", status="OPEN").status == 403
 
 
 def test_pattern_6_check_assignment(walk):

@@ -144,3 +144,4 @@ def test_data_privacy(tmp_path):
         assert row["caller_id"] == f"h-{mac[:32]}" and "1234" not in json.dumps({**row, "caller_id": ""})
         assert len(walk.api.acting_as("+49301234").get("/tickets").body["items"]) == 1
         assert walk.api.acting_as("+49301235").get("/tickets").body["items"] == []
+        assert f'user={row["caller_id"]}' in walk.apps.log() and "+49301234" not in walk.apps.log()

@@ -126,6 +126,34 @@ def test_an_account_that_is_deactivated_hears_nothing_more(apps, tasks):
         poll(lambda: "user" in [event.data["type"] for event in riser.named("change")], 30, "an admin sees other users")
 
 
+def heard(events):
+    """The tasks' statuses, and the other types."""
+    return [event.data["item"]["status"] if event.data["type"] == "task" else event.data["type"] for event in events.named("change")]
+
+
+def test_members_hear_of_their_own_tasks_only(apps, tasks, caller):
+    admin = tasks.acting_as("boss", "admin")
+    names = [f"{role}-{caller}" for role in ("maker", "doer", "other")]
+    with listen(apps, "tasks", "boss", "admin") as boss:
+        if boss.wait("ready")[0].data["source"] == "poll":
+            pytest.skip("this DynamoDB has no streams")
+        for name in names:
+            assert admin.post("/users", {"userId": name, "email": "x@example.com"}).status == 201
+        poll(lambda: heard(boss).count("user") >= 3, 30, "the accounts' own changes are over")
+        with listen(apps, "tasks", names[0]) as maker, listen(apps, "tasks", names[1]) as doer, listen(apps, "tasks", names[2]) as other:
+            maker.wait("ready"), doer.wait("ready"), other.wait("ready")
+            path = f"/tasks/{tasks.acting_as(names[0]).post('/tasks', {'title': 'secret', 'priority': 'LOW'}).body['taskId']}"
+            assert admin.post(f"{path}/assignments", {"userId": names[1]}).status == 201
+            assert admin.put(f"{path}/status", {"status": "IN_PROGRESS"}).status == 204
+            assert tasks.acting_as(names[1]).put(f"{path}/status", {"status": "COMPLETED"}).status == 204
+            assert tasks.acting_as(names[2]).post("/tasks", {"title": "own", "priority": "LOW"}).status == 201
+            poll(lambda: sorted(heard(doer)) == ["COMPLETED", "assignment", "notification", "notification"], 30,
+                 "whoever is assigned hears by notifications what others do")
+            poll(lambda: heard(other), 30, "the other's own task")
+            assert heard(maker) == ["OPEN", "IN_PROGRESS", "COMPLETED"] and heard(other) == ["OPEN"]
+            assert sorted(heard(boss)[3:]) == ["COMPLETED", "IN_PROGRESS", "OPEN", "OPEN", "assignment"]
+
+
 def test_a_lost_position_in_the_stream():
     """What happened meanwhile is not known: pages read again, and who may have lost a right is asked again."""
     with Server("memory:") as server, Recorder(server.endpoint) as recorder, Apps(recorder.endpoint) as apps:

@@ -305,6 +305,32 @@ def test_members_do_not_administer(tasks, team):
     assert refusal(boss.put("/users/missing/role", {"role": "admin"})) == (404, "not_found")
 
 
+def test_members_see_the_tasks_that_they_created_or_that_are_assigned_to_them(tasks, team):
+    boss, one, two = (tasks.acting_as(team[role]) for role in ("boss", "one", "two"))
+    made = [one.post("/tasks", {"title": f"t {number}", "priority": "LOW"}).body for number in range(3)]
+    path = f"/tasks/{made[0]['taskId']}"
+    own = f"{path}/assignments/{team['two']}"
+    for reply in (two.get(path), two.get(f"{path}/assignments"), two.get(f"{path}/assignments/{team['one']}"),
+                  two.get(f"/users/{team['one']}/created"), two.get(f"/users/{team['one']}/tasks"),
+                  one.get("/tasks", status="OPEN"), one.get("/tasks/counts"), tasks.acting_as("nobody").get(path)):
+        assert refusal(reply) == (403, "not_allowed"), reply
+    assert refusal(two.get(own)) == (404, "not_found"), "oneself"
+    for api in (one, boss):
+        assert api.get(path).body == made[0] and api.get(f"{path}/assignments").body == {"items": []}
+        assert [task for page in api.pages(f"/users/{team['one']}/created", limit=2) for task in page] == made[::-1]
+    assert boss.post(f"{path}/assignments", {"userId": team["two"]}).status == 201
+    assert two.get(path).body == made[0] and two.get(own).status == 200
+    assert [each["userId"] for each in two.get(f"{path}/assignments").body["items"]] == [team["two"]]
+    assert one.get(own).status == 200 and two.get(f"/users/{team['two']}/created").body == {"items": []}
+    assert boss.delete(own).status == 204
+    assert refusal(two.get(path)) == (403, "not_allowed")
+    boss.put(f"/users/{team['one']}/status", {"status": "DEACTIVATED"})
+    assert refusal(one.get(path)) == (403, "not_allowed")
+    boss.put(f"/users/{team['one']}/status", {"status": "ACTIVE"})
+    boss.put(f"/users/{team['two']}/role", {"role": "admin"})
+    assert two.get(path).status == 200 and two.get("/tasks", status="OPEN").status == two.get("/tasks/counts").status == 200
+
+
 def test_errors_say_who(tasks, team):
     boss = tasks.acting_as(team["boss"])
     task = boss.post("/tasks", {"title": "t", "priority": "LOW"}).body["taskId"]
@@ -382,15 +408,15 @@ def test_a_user_of_another_program_is_found_and_listed_by_its_own_time(tasks, ap
 
 
 def test_counts_follow_the_tasks(tasks, team):
-    one = tasks.acting_as(team["one"])
-    before = one.get("/tasks/counts").body
+    one, boss = tasks.acting_as(team["one"]), tasks.acting_as(team["boss"])
+    before = boss.get("/tasks/counts").body
     task = one.post("/tasks", {"title": "t", "priority": "HIGH"}).body["taskId"]
     tasks.post("/tasks", {"title": "t", "priority": "LOW"})
-    after = one.get("/tasks/counts").body
+    after = boss.get("/tasks/counts").body
     assert after["byStatus"]["OPEN"] - before["byStatus"]["OPEN"] == 2
     assert after["byStatusAndPriority"]["OPEN"]["HIGH"] - before["byStatusAndPriority"]["OPEN"]["HIGH"] == 1
     tasks.put(f"/tasks/{task}/status", {"status": "CLOSED"})
-    last = one.get("/tasks/counts").body
+    last = boss.get("/tasks/counts").body
     assert last["byStatus"]["CLOSED"] - before["byStatus"]["CLOSED"] == 1
     assert last["byPriority"] == after["byPriority"] and sum(last["byStatus"].values()) == sum(last["byPriority"].values())
 

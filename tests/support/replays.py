@@ -77,7 +77,11 @@ def replay_tasks(api, replay, _):
     assert len(replay("GET /tasks", status="OPEN", limit=100)["items"]) == 100
     replay("GET /tasks", status="OPEN", order="oldest")
     replay("GET /tasks/{taskId}", taskId=task)
-    replay("GET /tasks/counts", user="user-3")
+    replay("GET /tasks/{taskId}", user="user-3", taskId=task)
+    replay("GET /tasks/{taskId}", user="user-9", taskId=task, expect=[403])
+    assert [each["taskId"] for each in replay("GET /users/{userId}/created", user="user-3", userId="user-3")["items"]] == [task]
+    assert len(replay("GET /users/{userId}/created", userId="user-0", limit=100)["items"]) == 100
+    replay("GET /tasks/counts", user="user-0")
     replay("POST /tasks/{taskId}/assignments", {"userId": "user-3"}, user="user-0", taskId=task)
     replay("POST /tasks/{taskId}/assignments", {"userId": "user-3"}, user="user-0", taskId=task, expect=[409])
     replay("PUT /tasks/{taskId}/status", {"status": "IN_PROGRESS"}, user="user-3", taskId=task)
@@ -88,7 +92,9 @@ def replay_tasks(api, replay, _):
         replay("PUT /tasks/{taskId}", {"title": "t" * 200, "description": "é" * 1650, "seen": seen}, user=editor,
                taskId=task)
     assert len(replay("GET /tasks/{taskId}/assignments", taskId=ids[999], limit=100)["items"]) == 100
-    replay("GET /tasks/{taskId}/assignments/{userId}", taskId=task, userId="user-3")
+    for user in ("user-3", "user-50"):
+        replay("GET /tasks/{taskId}/assignments", user=user, taskId=task, expect=[200 if user == "user-3" else 403])
+        replay("GET /tasks/{taskId}/assignments/{userId}", user=user, taskId=task, userId="user-3", expect=[200 if user == "user-3" else 403])
     replay("DELETE /tasks/{taskId}/assignments/{userId}", user="user-0", taskId=task, userId="user-3")
     poll(lambda: api.acting_as("user-3").get("/users/user-3/notifications").body["items"], 10, "the stream is read")
     newest = replay("GET /users/{userId}/notifications", user="user-3", userId="user-3")["items"][0]

@@ -94,6 +94,7 @@ function App() {
       plugins: [dayGridPlugin, interactionPlugin],
       ...readAddress(),
       headerToolbar: { left: "prev,next today", center: "title", right: VIEWS.join() },
+      locale: navigator.language, /* for dates; the words are English */
       firstDay: 1,
       height: "auto",
       selectable: true,

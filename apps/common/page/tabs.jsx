@@ -7,9 +7,13 @@ const STEPS = { ArrowLeft: -1, ArrowRight: 1 };
 export function Tabs({ label, tabs, chosen, choose }) {
   const list = useRef();
   const buttons = () => [...list.current.querySelectorAll("[role=tab]")];
+  /* Again when tabs or counts arrive, which move the chosen one; sideways only: the reader may be far down the page. */
+  const widths = tabs.map(({ name, count }) => `${name} ${String(count ?? "").length}`).join();
   useEffect(() => {
-    list.current.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "center" });
-  }, [chosen]);
+    const tab = list.current.querySelector("[aria-selected=true]")?.getBoundingClientRect();
+    const box = list.current.getBoundingClientRect();
+    list.current.scrollLeft += tab ? tab.left + tab.width / 2 - box.left - box.width / 2 : 0;
+  }, [chosen, widths]);
   function move(event) {
     const all = buttons();
     const from = all.indexOf(document.activeElement);

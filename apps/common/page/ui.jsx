@@ -15,7 +15,7 @@ export const APPS = [
     "M20 11a8 8 0 0 0-14-4.5L4 9M4 4v5h5M4 13a8 8 0 0 0 14 4.5l2-2.5M20 20v-5h-5"],
   ["tickets", "Tickets", "Open a ticket, follow it, comment.",
     "M3 7h18v3.5a1.5 1.5 0 0 0 0 3V17H3v-3.5a1.5 1.5 0 0 0 0-3zM14 7.5v9"],
-  ["tasks", "Tasks", "My tasks, all by status, who does what.",
+  ["tasks", "Tasks", "My tasks, and who does what.",
     "M4 6.5l1.5 1.5L8 5M4 12.5l1.5 1.5L8 11M4 18.5l1.5 1.5L8 17M11 7h9M11 13h9M11 19h9"],
 ];
 

@@ -106,7 +106,7 @@ function Number({ label, value, choose }) {
 const FILTERS = [
   ["status", "Processing", [["", "any"], ["FAILED", "failed"], ["PENDING", "pending"]]],
   ["audio", "Audio", [["", "any"], ["missing", "missing"], ["received", "received"]]],
-  ["age", "Age", [["", "within the look-back"], ["abandoned", "abandoned"], ["all", "all"]]],
+  ["age", "Age", [["", "current"], ["abandoned", "abandoned"], ["all", "all"]]],
 ];
 
 /* The filters keep their choices in the address, so a link or a reload shows the same. */

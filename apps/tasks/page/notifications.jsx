@@ -4,7 +4,7 @@ import { InfoDialog } from "@common/dialog.jsx";
 import { useRowFocus } from "@common/focus.js";
 import { agoText, timeText } from "@common/lists.js";
 import { useLive, usePages } from "@common/load.js";
-import { Empty, Loaded } from "@common/ui.jsx";
+import { Empty, Hidden, Loaded } from "@common/ui.jsx";
 import { api } from "./text.js";
 
 /* The server counts up to 100. */
@@ -28,8 +28,8 @@ export function Notifications({ user, show }) {
   }
   return (
     <>
-      <button aria-label={`Notifications, ${unreadText(unread)} unread`} class="bell" onClick={() => setOpen(true)}>
-        Notifications{unread > 0 && <span class="badge bad">{unreadText(unread)}</span>}
+      <button class="bell" onClick={() => setOpen(true)}>
+        Notifications{unread > 0 && <> <span class="badge bad">{unreadText(unread)}<Hidden> unread</Hidden></span></>}
       </button>
       {isOpen && (
         <InfoDialog title="Notifications" onClose={close}>

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { Field, FormDialog, Select } from "@common/dialog.jsx";
 import { timeText } from "@common/lists.js";
-import { useLive, usePages } from "@common/load.js";
+import { useEvery, useLive, usePages } from "@common/load.js";
 import { StatusSelect } from "@common/status.jsx";
 import { toast } from "@common/toasts.jsx";
 import { Loaded } from "@common/ui.jsx";
@@ -96,11 +96,14 @@ export function AssignDialog({ task, reload, onClose }) {
   );
 }
 
+const SECONDS = 5;
+
 function Assigned({ task, isAdmin, open }) {
   const path = assignmentsPath(task);
   const list = usePages((cursor) => api.get(path, { cursor }), [path]);
   useLive("tasks", list.reload, {
     concerns: ({ type, item, old }) => type === "assignment" && (item ?? old)?.taskId === task.taskId });
+  useEvery(isAdmin ? 0 : SECONDS, list.reload); /* members are not told of the assignments of others */
   async function unassign(userId) {
     try {
       await api.delete(`${path}/${encodeURIComponent(userId)}`);

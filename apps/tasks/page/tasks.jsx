@@ -1,4 +1,4 @@
-/* Tasks: mine, all by status, who does what; for admins, the users. */
+/* Tasks: mine, and those I created; for admins all by status, who does what, and the users. */
 import { useEffect, useState } from "preact/hooks";
 import { Field, FormDialog, Select } from "@common/dialog.jsx";
 import { useRowFocus } from "@common/focus.js";
@@ -14,7 +14,8 @@ import { api, checkSize, PRIORITIES, STATUSES, upper } from "./text.js";
 import { CreateUserDialog, Users } from "./users.jsx";
 import "./tasks.css";
 
-/* Which tasks are shown is in the address: ?status=OPEN; without a status, one's own; ?status=USERS: the users. */
+/* Which tasks are shown is in the address: without a status, those assigned to oneself; ?status=CREATED: those one has
+ * created (members); ?status=OPEN: by status, ?status=USERS: the users (admins). */
 function App() {
   const me = useLoad(() => api.get("/me"), []);
   const [dialog, setDialog] = useState(null); /* {kind, ...}; as long as one is open the page stays, and with it what is typed */
@@ -38,13 +39,14 @@ function NoAccount({ me: { userId, profile }, reload }) {
   );
 }
 
-const LEAD = "My tasks, all by status, who does what.";
+const LEAD = "My tasks, and who does what.";
 
 /* For those who have an active account. */
 function Workspace({ me, reloadMe, dialog, open }) {
   /* The account or the role may change while the page is open. */
   useLive("tasks", reloadMe, { concerns: ({ type, item, old }) => type === "user" && (item ?? old)?.userId === me.userId });
-  const counts = useLoad(() => api.get("/tasks/counts"), []);
+  const { isAdmin } = me;
+  const counts = useLoad(async () => isAdmin ? api.get("/tasks/counts") : null, [isAdmin]);
   useLive("tasks", counts.reload, { concerns: ({ type }) => type === "task" });
   const [{ status }, go] = useAddress();
   const ids = useSendId();
@@ -56,7 +58,7 @@ function Workspace({ me, reloadMe, dialog, open }) {
     ids.clear();
     toast(`Created: ${task.title}`);
     setFresh(task.taskId);
-    go({ status: task.status }); /* a new task is nobody's yet: it is seen among the open ones */
+    go({ status: isAdmin ? task.status : "CREATED" }); /* where it is seen: a new task is nobody's yet */
   }
   return (
     <Shell app="tasks" title="Tasks" lead={LEAD}
@@ -66,7 +68,7 @@ function Workspace({ me, reloadMe, dialog, open }) {
                <button class="primary" onClick={() => open({ kind: "create" })}>New task</button>
              </>
            )}>
-      <Views user={me.userId} isAdmin={me.isAdmin} status={status} counts={counts.data} fresh={fresh} go={go} open={open} />
+      <Views user={me.userId} isAdmin={isAdmin} status={status} counts={counts.data} fresh={fresh} go={go} open={open} />
       {dialog && <Dialog {...dialog} create={create} onClose={() => open(null)} />}
     </Shell>
   );
@@ -86,11 +88,12 @@ function Dialog({ kind, ...rest }) {
 }
 
 function Views({ user, isAdmin, status, counts, fresh, go, open }) {
-  const tabs = [{ name: "mine", label: "My tasks" },
+  const tabs = [{ name: "mine", label: "My tasks" }, ...(isAdmin ? [
     ...Object.entries(STATUSES).map(([name, label]) => ({ name, label, count: counts?.byStatus[name] })),
-    ...(isAdmin ? [{ name: "USERS", label: "Users" }] : [])];
+    { name: "USERS", label: "Users" },
+  ] : [{ name: "CREATED", label: "Created by me" }])];
   const tab = tabs.some(({ name }) => name === status) ? status : "mine";
-  const priorities = tab === "mine" || tab === "USERS" ? null : counts?.byStatusAndPriority?.[tab];
+  const priorities = counts?.byStatusAndPriority?.[tab];
   return (
     <>
       <Tabs label="Which tasks" tabs={tabs} chosen={tab}
@@ -104,7 +107,7 @@ function Views({ user, isAdmin, status, counts, fresh, go, open }) {
           </p>
         )}
         {tab === "USERS" ? <Users me={user} open={open} /> : (
-          <TaskList key={tab} user={user} isAdmin={isAdmin} status={tab === "mine" ? null : tab} fresh={fresh} open={open} />
+          <TaskList key={tab} user={user} isAdmin={isAdmin} name={tab} fresh={fresh} open={open} />
         )}
       </div>
     </>
@@ -123,16 +126,18 @@ function CreateDialog({ create, onClose }) {
   );
 }
 
-/* The tasks of a status; without one, those that are assigned to the user. */
-function TaskList({ user, isAdmin, status, fresh, open }) {
+/* `name`: "mine", "CREATED", or a status. */
+function TaskList({ user, isAdmin, name, fresh, open }) {
+  const own = `/users/${encodeURIComponent(user)}`;
   const list = usePages(async (cursor) => {
-    if (status) {
-      return api.get("/tasks", { status, cursor });
+    if (name === "mine") {
+      const page = await api.get(`${own}/tasks`, { cursor });
+      return { ...page, items: page.items.map((item) => item.task) };
     }
-    const page = await api.get(`/users/${encodeURIComponent(user)}/tasks`, { cursor });
-    return { ...page, items: page.items.map((item) => item.task) };
-  }, [user, status]);
-  useLive("tasks", list.reload, { concerns: ({ type }) => type === "task" || (!status && type === "assignment") });
+    return name === "CREATED" ? api.get(`${own}/created`, { cursor }) : api.get("/tasks", { status: name, cursor });
+  }, [user, name]);
+  /* Members are told of some changes of their tasks by notifications only. */
+  useLive("tasks", list.reload, { concerns: ({ type }) => type === "task" || (!(name in STATUSES) && ["assignment", "notification"].includes(type)) });
   const rows = useRowFocus();
   const isFreshHere = list.data?.some((task) => task.taskId === fresh);
   useEffect(() => {
@@ -140,7 +145,8 @@ function TaskList({ user, isAdmin, status, fresh, open }) {
       rows.current.querySelector(".fresh")?.scrollIntoView({ block: "nearest" });
     }
   }, [isFreshHere, fresh]);
-  const emptyText = status ? `No task is ${STATUSES[status].toLowerCase()}.` : "Nothing is assigned to you.";
+  const emptyText = name === "mine" ? "Nothing is assigned to you." : name === "CREATED" ? "You have created no task."
+    : `No task is ${STATUSES[name].toLowerCase()}.`;
   return (
     <Loaded of={list}>
       {(tasks) => (
