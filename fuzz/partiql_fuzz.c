@@ -160,7 +160,7 @@ static void add_statement(struct world *world, const struct statement *statement
     }
     struct builder builder;
     builder_init(&builder, arena, 64);
-    columns_apply(statement->columns, statement->column_count, world->item, &builder);
+    columns_apply(statement, world->item, &builder);
     add_value(out, builder_finish(&builder));
     for (size_t i = 0; i < statement->order_count; i++) {
         buf_add(out, statement->order[i].attribute);
