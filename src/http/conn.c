@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 enum {
@@ -19,7 +20,9 @@ enum {
      * more bytes per second than this. */
     SHED_AFTER_MS = 2000,
     SHED_BYTES_PER_MS = 64,
-    SHED_LOOKS = 16, /* connections that are checked each time */
+    SHED_LOOKS = 16,       /* connections that are checked each time */
+    MEASURED_BYTES = 4096, /* the processor time of requests with larger bodies is measured */
+    EXPENSIVE_NS = 500 * 1000,
 };
 
 bool conn_has_exchange(const struct conn *conn)
@@ -350,6 +353,24 @@ static void note_request(struct loop *loop, const struct conn *conn)
     loop->mailbox.may_block = now_ms - loop->served_since_ms >= ALONE_MS;
 }
 
+/* Measures requests that may take long, so that the next ones of the connection can be passed to a
+ * slow thread before they delay others. */
+static void run_handler(struct conn *conn)
+{
+    struct request_slot *slot = conn->slot;
+    const struct http_server *server = conn->loop->server;
+    slot->exchange.is_expensive = conn->slow_used_ns > EXPENSIVE_NS;
+    if (LIKELY(slot->exchange.body.len <= MEASURED_BYTES)) {
+        server->handler(server->context, &slot->exchange);
+        return;
+    }
+    int64_t start_ns = clock_thread_ns();
+    server->handler(server->context, &slot->exchange);
+    if (slot->slow_kind == SLOW_NOTHING) {
+        conn->slow_used_ns = MAX(clock_thread_ns() - start_ns, conn->slow_used_ns / 2);
+    }
+}
+
 void conn_call_handler(struct conn *conn)
 {
     struct request_slot *slot = conn->slot;
@@ -363,7 +384,7 @@ void conn_call_handler(struct conn *conn)
     note_request(conn->loop, conn);
     answer_begin(slot);
     slot->stage = STAGE_CALLING;
-    server->handler(server->context, &slot->exchange);
+    run_handler(conn);
     if (slot->stage == STAGE_CALLING) {
         slot->stage = STAGE_DEFERRED;
     }

@@ -33,9 +33,12 @@ struct http_exchange {
     bool is_secure;    /* received over TLS */
     const struct http_header *headers;
     size_t header_count;
-    struct str body;       /* without chunks, decompressed */
-    struct str raw_body;   /* before decompression: what a signature covers */
-    const uint8_t *peer;   /* address of the client, 16 bytes: IPv6, or IPv4 as ::ffff:a.b.c.d */
+    struct str body;     /* without chunks, decompressed */
+    struct str raw_body; /* before decompression: what a signature covers */
+    const uint8_t *peer; /* address of the client, 16 bytes: IPv6, or IPv4 as ::ffff:a.b.c.d */
+    /* Earlier requests of the connection took more than half a millisecond: pass one whose body is
+     * not small to http_run_slowly(). */
+    bool is_expensive;
     bool is_head_only;     /* the body has not been received: see http_head_check */
     size_t body_bytes_max; /* largest body; http_head_check may lower it */
 

@@ -138,7 +138,8 @@ struct conn {
     uint8_t peer[16];     /* as in struct http_exchange */
     size_t counted_bytes; /* at the last check: WAIT_SEND: unsent, WAIT_REQUEST: received */
     int64_t slow_end_ns;  /* of its last task on a slow thread: see slow_queue_internal.h */
-    int64_t slow_used_ns; /* processor time of the largest of its last tasks there */
+    int64_t slow_used_ns; /* processor time of the largest of its last tasks there, and of its last
+                             requests with a body that is not small */
     int writes_under_way; /* of slot->out_write and slot->tail_write */
     bool is_reading;
     bool is_ready; /* in loop->ready: it has answers to send */

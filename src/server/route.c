@@ -509,8 +509,11 @@ static void handle_insight(struct router *router, struct http_exchange *exchange
 static bool body_is_slow(const struct http_exchange *exchange)
 {
     struct mailbox *home = exchange->mailbox;
-    if (exchange->body.len <= BODY_SHORT_MAX || exchange->body.len > BODY_HERE_MAX) {
-        return exchange->body.len > BODY_HERE_MAX;
+    if (exchange->body.len <= BODY_SHORT_MAX) {
+        return false;
+    }
+    if (exchange->body.len > BODY_HERE_MAX || exchange->is_expensive) {
+        return true;
     }
     int64_t now_ns = clock_monotonic_ns();
     if (home->slice_until_ns == 0) {
