@@ -37,7 +37,7 @@ FORBIDDEN = [("engine", "json"), ("engine", "wire"), ("engine", "http"), ("model
 
 # Lines of functions, tests apart: of the longest, and of 19 of 20. Split by idea, not by count: the caller branches, small
 # functions do the straight work. Parameters: more belong into a struct.
-LINES_MAX, LINES_USUAL, PARAMETERS_MAX = 60, 28, 8
+LINES_MAX, LINES_USUAL, PARAMETERS_MAX = 60, 27, 7
 PARAMETERS_GIVEN = ["leave_out"]  # RocksDB declares them
 
 # Markdown that need not be wrapped at 120 columns: a tool writes it.

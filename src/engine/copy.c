@@ -431,6 +431,22 @@ static void ends_written(struct store_update *update)
     CONTAINER_OF(update, struct log_scan, update)->done = true;
 }
 
+/* Advances the logs of the target to the ends that were found in the source. */
+static bool write_ends(struct log_scan *scan)
+{
+    struct copy *copy = scan->copy;
+    scan->done = false;
+    scan->update = (struct store_update){
+        .arena = &scan->arena,
+        .home = waiting_mailbox_box(copy->mailbox),
+        .eval = eval_ends,
+        .done = ends_written,
+    };
+    store_update(copy->target, &scan->update);
+    waiting_mailbox_run(copy->mailbox, &scan->done);
+    return scan->update.status == STORE_OK;
+}
+
 static bool advance_logs(struct copy *copy, uint32_t space)
 {
     struct log_scan scan = {.copy = copy, .space = space};
@@ -450,19 +466,7 @@ static bool advance_logs(struct copy *copy, uint32_t space)
     };
     store_range(copy->source, &scan.range);
     waiting_mailbox_run(copy->mailbox, &scan.done);
-    bool ok = scan.range.status == STORE_OK;
-    if (ok && scan.count > 0) {
-        scan.done = false;
-        scan.update = (struct store_update){
-            .arena = &scan.arena,
-            .home = waiting_mailbox_box(copy->mailbox),
-            .eval = eval_ends,
-            .done = ends_written,
-        };
-        store_update(copy->target, &scan.update);
-        waiting_mailbox_run(copy->mailbox, &scan.done);
-        ok = scan.update.status == STORE_OK;
-    }
+    bool ok = scan.range.status == STORE_OK && (scan.count == 0 || write_ends(&scan));
     mem_free(scan.ends);
     arena_finish(&scratch);
     arena_finish(&scan.arena);

@@ -479,22 +479,26 @@ static bool is_export(struct rebuilder *rebuilder, struct str value)
     return export_decode(&rebuilder->arena, value, &export, &err);
 }
 
+/* Whether the sort part of a key is the number of a space with this role. */
+static bool names_space(struct rebuilder *rebuilder, struct str sort, enum space_role role)
+{
+    return sort.len == 4 &&
+           inventory_find(&rebuilder->inventory, store_key_space(sort))->role == role;
+}
+
 /* Whether a row of the catalog could be read in the first pass. What is to be dropped is not taken
  * over, so the rows that say so are not needed. */
 static bool is_taken_over(struct rebuilder *rebuilder, struct str key, struct str value)
 {
     struct str sort = str_skip(key, STORE_PREFIX_LEN);
     if (is_part(key, "kept")) {
-        return sort.len == 4 &&
-               inventory_find(&rebuilder->inventory, store_key_space(sort))->role == SPACE_KEPT;
+        return names_space(rebuilder, sort, SPACE_KEPT);
     }
     if (is_part(key, "stream")) {
-        return sort.len == 4 &&
-               inventory_find(&rebuilder->inventory, store_key_space(sort))->role == SPACE_STREAM;
+        return names_space(rebuilder, sort, SPACE_STREAM);
     }
     if (is_part(key, "feed")) {
-        return sort.len == 4 &&
-               inventory_find(&rebuilder->inventory, store_key_space(sort))->role == SPACE_FEED;
+        return names_space(rebuilder, sort, SPACE_FEED);
     }
     if (is_part(key, "import") || is_part(key, "bulk")) {
         return is_load(rebuilder, value);
@@ -640,12 +644,10 @@ static void add_in_second_pass(struct rebuilder *rebuilder, struct str key, stru
     case SPACE_CATALOG:
         put_catalog_row(rebuilder, key, value);
         return;
-    case SPACE_RECORDS:
-        put(rebuilder, key, value);
-        return;
     case SPACE_TOKENS:
         add_token(rebuilder, key, value);
         return;
+    case SPACE_RECORDS:
     case SPACE_NOTES:
         put(rebuilder, key, value);
         return;
