@@ -243,7 +243,7 @@ static void print_help(const char *command, const struct admin_verb *verbs)
     }
     printf("\nOn a running server (signed with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY):\n"
            "  --endpoint URL           default http://127.0.0.1:8000, or GRAMME_ENDPOINT\n"
-           "  --ca-file FILE           authorities that an https:// server is trusted by, PEM; "
+           "  --ca-file FILE           certificates of authorities to trust for https://, PEM; "
            "default\n"
            "                           those of the system, or AWS_CA_BUNDLE\n"
            "  --region NAME            default us-east-1, or AWS_REGION\n"

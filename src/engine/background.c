@@ -1,4 +1,6 @@
-/* Background threads of the engine and their blocking store requests: see background.h. */
+/* Background threads of the engine and their blocking store requests: see background.h. Started and
+ * stopped by engine.c and by src/kinesis and src/transfer; background_main() runs on the new
+ * thread. */
 #include "engine/background.h"
 
 #include "base/clock.h"

@@ -19,7 +19,7 @@ bool copy_fail(struct copy *copy, const char *what)
     return err_set(copy->err, ERR_INTERNAL, "%s", what);
 }
 
-void copy_tell(struct copy *copy, bool always)
+void copy_report_progress(struct copy *copy, bool always)
 {
     int64_t now_us = clock_monotonic_us();
     if ((always || now_us >= copy->reported_us + PROGRESS_US) && copy->options->progress != NULL) {
@@ -231,7 +231,7 @@ static bool copy_rows(struct copy *copy, struct buf *next)
         buf_add(next, chunk->is_last ? copy_last_key() : chunk->next);
         copy->progress.rows += chunk->count;
         copy->progress.bytes += chunk->bytes;
-        copy_tell(copy, false);
+        copy_report_progress(copy, false);
     }
     return true;
 }
@@ -342,7 +342,7 @@ static bool read_counters(struct copy *copy, struct arena *arena, uint32_t first
 }
 
 bool copy_each_counter(struct copy *copy,
-                       bool (*some)(struct copy *copy, const struct copy_counters *counters))
+                       bool (*visit)(struct copy *copy, const struct copy_counters *counters))
 {
     struct arena arena;
     arena_init(&arena);
@@ -355,7 +355,7 @@ bool copy_each_counter(struct copy *copy,
         arena_reset(&arena);
         struct copy_counters counters = {.count =
                                              MIN((size_t)(end - at), (size_t)COUNTERS_AT_ONCE)};
-        ok = read_counters(copy, &arena, at, &counters) && some(copy, &counters);
+        ok = read_counters(copy, &arena, at, &counters) && visit(copy, &counters);
     }
     arena_finish(&arena);
     return ok;
@@ -537,7 +537,7 @@ bool store_copy(struct store *source, struct store *target, const struct copy_op
     chunk_reset(&copy->chunk);
     ok = ok &&
          (write_update(copy, eval_finished) || copy_fail(copy, "the target cannot be written"));
-    copy_tell(copy, true);
+    copy_report_progress(copy, true);
     buf_finish(&next);
     arena_finish(&copy->chunk.arena);
     waiting_mailbox_destroy(copy->mailbox);
