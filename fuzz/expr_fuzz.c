@@ -20,7 +20,7 @@ struct world {
     struct value key;
 };
 
-static void check(bool truth)
+static void require(bool truth)
 {
     if (!truth) {
         abort();
@@ -50,7 +50,7 @@ static struct value make_set(struct arena *arena)
     size_t open = builder_open(&builder, VALUE_SS);
     builder_add_string(&builder, STR("a"));
     builder_add_string(&builder, STR("b"));
-    check(builder_close_set(&builder, open, 2));
+    require(builder_close_set(&builder, open, 2));
     return builder_finish(&builder);
 }
 
@@ -117,14 +117,14 @@ static struct world *make_world(void)
 
 static void add_value(struct buf *out, struct value value)
 {
-    check(value_is_absent(value) || value_is_valid(str_make(value.data, value.len)));
+    require(value_is_absent(value) || value_is_valid(str_make(value.data, value.len)));
     buf_add(out, str_make(value.data, value.len));
     buf_add_char(out, '\n');
 }
 
 static void count_path(void *context, const struct expr_path *path)
 {
-    check(path->step_count > 0 && !str_is_null(path->steps[0].name));
+    require(path->step_count > 0 && !str_is_null(path->steps[0].name));
     buf_format(context, "%zu ", path->step_count);
 }
 
@@ -152,7 +152,7 @@ static void run_key(struct expr_scope *scope, struct str text, struct err *err, 
     if (expr_key_condition(scope, text, &expression, err) &&
         key_expression_resolve(expression, &keys, &condition, err)) {
         bool is_bounded = condition.low.kind != BOUND_NONE || condition.high.kind != BOUND_NONE;
-        check(condition.range_equal_count + is_bounded <= keys.range_count);
+        require(condition.range_equal_count + is_bounded <= keys.range_count);
         add_value(out, condition.hash[0]);
         add_value(out, condition.low.value);
         add_value(out, condition.high.value);
@@ -181,7 +181,7 @@ static void check_touched(struct value touched, struct value item)
     struct value_name name;
     struct value value;
     while (value_next_entry(&iter, &name, &value)) {
-        check(value_type(value_map_get(item, name.text)) == value_type(value));
+        require(value_type(value_map_get(item, name.text)) == value_type(value));
     }
 }
 
@@ -220,7 +220,7 @@ static void run_all(struct world *world, struct expr_cache *cache, struct str te
         arena_init(&arena);
         struct err err = ERR_INIT(&arena);
         struct expr_scope scope;
-        check(expr_scope_init(&scope, &arena, cache, &all_names, &all_values, &err));
+        require(expr_scope_init(&scope, &arena, cache, &all_names, &all_values, &err));
         switch (kind) {
         case 0:
             run_condition(world, &scope, text, &err, out);
@@ -255,7 +255,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < 2; i++) {
         cached.len = 0;
         run_all(world, world->cache, text, &cached);
-        check(str_eq(buf_str(&fresh), buf_str(&cached)));
+        require(str_eq(buf_str(&fresh), buf_str(&cached)));
     }
     buf_finish(&fresh);
     buf_finish(&cached);

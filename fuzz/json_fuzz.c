@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "json/writer.h"
 
-static void check(bool truth)
+static void require(bool truth)
 {
     if (!truth) {
         abort();
@@ -50,7 +50,7 @@ static void copy_string(struct json_reader *reader, struct buf *out)
     }
     size_t start = out->len;
     json_write_string(out, string.text);
-    check(!string.plain || out->len - start == string.text.len + 2);
+    require(!string.plain || out->len - start == string.text.len + 2);
 }
 
 /* Reads any value and writes it without white space. */
@@ -82,7 +82,7 @@ static void copy_value(struct json_reader *reader, struct buf *out)
         copy_object(reader, out);
         break;
     case JSON_BAD:
-        check(!json_skip(reader));
+        require(!json_skip(reader));
         break;
     }
 }
@@ -119,10 +119,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct buf once = {0};
     struct buf twice = {0};
     bool accepted = copy_text(text, &once);
-    check(accepted == skip_text(text));
+    require(accepted == skip_text(text));
     if (accepted) {
-        check(copy_text(buf_str(&once), &twice));
-        check(str_eq(buf_str(&once), buf_str(&twice)));
+        require(copy_text(buf_str(&once), &twice));
+        require(str_eq(buf_str(&once), buf_str(&twice)));
     }
     buf_finish(&once);
     buf_finish(&twice);

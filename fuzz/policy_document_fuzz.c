@@ -7,7 +7,7 @@
 
 #include "auth/policy.h"
 
-static void check(bool truth)
+static void require(bool truth)
 {
     if (!truth) {
         abort();
@@ -22,7 +22,7 @@ static bool is_valid(struct arena *arena, struct str document, bool *out_unbound
                 policy_parse(document, POLICY_RESOURCE, &policy, &err);
     *out_unbounded = good && policy_is_unbounded(policy);
     policy_destroy(policy);
-    check(good || err.message.len > 0);
+    require(good || err.message.len > 0);
     return good;
 }
 
@@ -36,11 +36,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool is_unbounded;
     bool is_unbounded_too;
     bool good = is_valid(&arena, document, &is_unbounded);
-    check(is_valid(&arena, document, &is_unbounded_too) == good);
+    require(is_valid(&arena, document, &is_unbounded_too) == good);
     if (good) {
         struct str canonical = policy_document_canonical(&arena, document);
-        check(is_valid(&arena, canonical, &is_unbounded_too) && is_unbounded == is_unbounded_too);
-        check(str_eq(canonical, policy_document_canonical(&arena, canonical)));
+        require(is_valid(&arena, canonical, &is_unbounded_too) && is_unbounded == is_unbounded_too);
+        require(str_eq(canonical, policy_document_canonical(&arena, canonical)));
     }
     arena_finish(&arena);
     return 0;

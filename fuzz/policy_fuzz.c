@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static void check(bool truth)
+static void require(bool truth)
 {
     if (!truth) {
         abort();
@@ -77,8 +77,8 @@ static void decide(struct arena *arena, const struct policy *policy, enum policy
             set.resource = policy;
         }
         struct policy_decision decision = policy_decide(&set, &request);
-        check(answer.effect != POLICY_DENY || (!decision.is_allowed && decision.is_explicit));
-        check(answer.effect != POLICY_NO_MATCH || !decision.is_allowed);
+        require(answer.effect != POLICY_DENY || (!decision.is_allowed && decision.is_explicit));
+        require(answer.effect != POLICY_NO_MATCH || !decision.is_allowed);
     }
 }
 
@@ -95,13 +95,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct policy *policy = NULL;
         struct policy *again = NULL;
         bool good = policy_parse(text, (enum policy_kind)kind, &policy, &first);
-        check(policy_parse(text, (enum policy_kind)kind, &again, &second) == good);
+        require(policy_parse(text, (enum policy_kind)kind, &again, &second) == good);
         if (good) {
             decide(&arena, policy, (enum policy_kind)kind);
             policy_destroy(policy);
             policy_destroy(again);
         } else {
-            check(first.message.len > 0 && str_eq(first.message, second.message));
+            require(first.message.len > 0 && str_eq(first.message, second.message));
         }
         arena_finish(&arena);
     }

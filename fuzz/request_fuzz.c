@@ -34,7 +34,7 @@ static const struct {
 static struct api_thread *thread;
 static struct waiting_mailbox *mailbox;
 
-static void check(bool truth)
+static void require(bool truth)
 {
     if (!truth) {
         abort();
@@ -73,8 +73,8 @@ static void run(struct str operation, struct str body)
     waiting_mailbox_run(mailbox, &request.done);
     struct json_reader reader;
     json_reader_init(&reader, &arena, buf_str(&out));
-    check(json_skip(&reader) && json_at_end(&reader));
-    check(request.call.status == 200 || request.call.status == 400);
+    require(json_skip(&reader) && json_at_end(&reader));
+    require(request.call.status == 200 || request.call.status == 400);
     buf_finish(&out);
     arena_finish(&arena);
 }
@@ -88,8 +88,8 @@ static void open_world(void)
     struct engine *engine;
     struct store_options store_options = {.cache_bytes = 1 << 20, .worker_count = 1};
     struct engine_options options = {.region = STR("r"), .account = STR("000000000000")};
-    check(store_open(STR("memory:"), &store_options, &store, &err) &&
-          engine_open(store, &options, &engine, &err));
+    require(store_open(STR("memory:"), &store_options, &store, &err) &&
+            engine_open(store, &options, &engine, &err));
     thread = api_thread_create(engine);
     mailbox = waiting_mailbox_create();
 }

@@ -22,7 +22,7 @@ static void read_manifest(struct str bytes)
     arena_finish(&arena);
 }
 
-static void walk(struct str contents, bool has_delta_values)
+static void read_entries(struct str contents, bool has_delta_values)
 {
     struct block_iter iter;
     block_iter_init(&iter, contents, has_delta_values);
@@ -43,7 +43,7 @@ static void open_block(struct str stored)
     struct buf room = {0};
     struct str contents = block_contents(stored, &room);
     if (!str_is_null(contents)) {
-        walk(contents, false);
+        read_entries(contents, false);
     }
     buf_finish(&room);
     bool is_intact = block_is_intact(stored, 4);
@@ -61,10 +61,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_manifest(rest);
         break;
     case 1:
-        walk(rest, false);
+        read_entries(rest, false);
         break;
     case 2:
-        walk(rest, true);
+        read_entries(rest, true);
         break;
     default:
         open_block(rest);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static void check(bool truth)
+static void require(bool truth)
 {
     if (!truth) {
         abort();
@@ -22,8 +22,8 @@ static struct value read_item(struct arena *arena, struct str text)
         return VALUE_ABSENT;
     }
     if (reader.problem.fault != FAULT_NONE) {
-        check(value_problem_text(&reader.problem, WORDING_CURRENT, arena).len > 0);
-        check(value_problem_text(&reader.problem, WORDING_OLDER, arena).len > 0);
+        require(value_problem_text(&reader.problem, WORDING_CURRENT, arena).len > 0);
+        require(value_problem_text(&reader.problem, WORDING_OLDER, arena).len > 0);
         return VALUE_ABSENT;
     }
     return builder_finish(&reader.builder);
@@ -37,11 +37,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     arena_init(&arena);
     struct value item = read_item(&arena, str_make(data, size));
     if (!value_is_absent(item)) {
-        check(value_is_valid(str_make(item.data, item.len)));
+        require(value_is_valid(str_make(item.data, item.len)));
         struct buf out = {0};
         value_json_write_item(&out, item);
         struct value again = read_item(&arena, buf_str(&out));
-        check(value_eq(item, again) && item_size(item) == item_size(again));
+        require(value_eq(item, again) && item_size(item) == item_size(again));
         buf_finish(&out);
     }
     arena_finish(&arena);

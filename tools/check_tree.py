@@ -1,12 +1,14 @@
 """Checks what no compiler does: that includes point up the list of folders only, and that subfolders do not include each other in
 a cycle; that headers for use inside stay inside, that libraries appear only where they belong, and that paths named in the
 documentation exist; that every source file starts with a comment, and that every function that a header declares has one; that includes are
-sorted, and drawings in comments are whole; that Markdown has at most 120 columns."""
+sorted, and drawings in comments are whole; that functions stay short; that the picture of the folders shows what they include; that
+Markdown has at most 120 columns."""
 
 import pathlib
 import re
 import subprocess
 import sys
+import typing
 
 import wrap_markdown
 
@@ -32,6 +34,11 @@ FORBIDDEN = [("engine", "json"), ("engine", "wire"), ("engine", "http"), ("model
              ("model", "http"), ("store", "model"), ("store", "json"), ("api", "http"),
              ("http", "json"), ("client", "http"),
              *(("bench", folder) for folder in ("model", "expr", "wire", "codec", "engine", "api", "client"))]
+
+# Lines of functions, tests apart: of the longest, and of 19 of 20. Split by idea, not by count: the caller branches, small
+# functions do the straight work. Parameters: more belong into a struct.
+LINES_MAX, LINES_USUAL, PARAMETERS_MAX = 60, 27, 7
+PARAMETERS_GIVEN = ["leave_out"]  # RocksDB declares them
 
 # Markdown that need not be wrapped at 120 columns: a tool writes it.
 NOT_WRAPPED = ["docs/benchmarks/README.md"]
@@ -103,7 +110,7 @@ def folder_includes(sources):
     `sources` is the text of each file by path; tests may include what they like."""
     includes = {}
     for path, text in sorted(sources.items()):
-        if re.search(r"_test(ing)?\.[ch]$", path):
+        if is_test(path):
             continue
         folder = path[len("src/"):].rpartition("/")[0]
         for target in re.findall(r'^#include "([^"]+\.h)"', text, re.M):
@@ -133,46 +140,160 @@ def find_cycle(includes):
     return next(filter(None, map(visit, includes)), [])
 
 
-def check_cycles():
+def top_folders(includes):
+    """The folders of src that each one includes, without subfolders: {folder: {other}}."""
+    tops = {}
+    for folder, others in includes.items():
+        tops.setdefault(folder.split("/")[0], set()).update(other.split("/")[0] for other in others)
+    return {folder: others - {folder} for folder, others in tops.items()}
+
+
+def reachable(arrows, start):
+    """The folders at which one arrives from `start`, in one step or more."""
+    found, todo = set(), [start]
+    while todo:
+        new = set(arrows.get(todo.pop(), ())) - found
+        found |= new
+        todo += new
+    return found
+
+
+def picture_errors(dot, includes):
+    """Yields where the arrows of a .dot text differ from `includes`. An arrow is an include; an include is an arrow, or several."""
+    arrows = {}
+    for folder, other in re.findall(r"(\w+) -> (\w+);", dot):
+        arrows.setdefault(folder, set()).add(other)
+        if other not in includes.get(folder, ()):
+            yield f"{folder} -> {other} is no include"
+    for folder, others in sorted(includes.items()):
+        missing = others - reachable(arrows, folder)
+        if missing:
+            yield f"{folder} -> {', '.join(sorted(missing))} is missing"
+
+
+def check_picture(sources):
+    includes = top_folders(folder_includes(sources))
+    for folder in ("mcp", "shell"):  # they use the library by its installed header
+        includes[folder].add("client")
+    page = "docs/internals/pictures/folders.dot"
+    errors.extend(f"{page}: {error}; correct it and run tools/pictures"
+                  for error in picture_errors(pathlib.Path(page).read_text(), includes))
+
+
+def check_cycles(sources):
     """Folders of src, with their subfolders, include each other in one direction only."""
-    includes = folder_includes({path: pathlib.Path(path).read_text() for path in tracked("src/*.c", "src/*.h")})
+    includes = folder_includes(sources)
     cycle = find_cycle(includes)
     for folder, other in zip(cycle, cycle[1:] + cycle[:1]):
         path, target = includes[folder][other]
         errors.append(f"{path}: includes {target}, in a cycle of folders: {' -> '.join(cycle + cycle[:1])}")
 
 
-def declarations(lines):
-    """Yields (line number, whether a comment stands right before it) of each function declared or defined in a header."""
-    depth, in_comment, in_macro, in_declaration, after_comment = 0, False, False, False, False
-    for number, line in enumerate(lines, 1):
-        if in_comment or (line.startswith("/*") and not in_macro):
-            in_comment = "*/" not in line
-            after_comment = not in_comment
+# The parts of C text: comments, directives, strings, brackets that matter, everything else.
+TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*|"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|[{};]|\n|[^/#"\'{};\n]+|.',
+                   re.S | re.M)
+
+# What has parentheses in a declaration, but is no function: __attribute__((...)); before it also MACRO and MACRO(...).
+BRACKETED = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+ATTRIBUTE = re.compile(rf"__attribute__\s*{BRACKETED}")
+MACROS = re.compile(rf"(?:\s*\b[A-Z][A-Z0-9_]*\b\s*(?:{BRACKETED}|(?=\w)))*\s*")
+
+
+class Declaration(typing.NamedTuple):
+    """A function that C text declares or defines: the numbers of its first and last line, the comment right before it ("" if none)."""
+    name: str
+    first: int
+    last: int
+    parameters: int
+    comment: str
+    has_body: bool
+
+
+def function_head(code):
+    """(name, number of parameters) of the function that `code`, the text before ";" or "{", declares; None for anything else."""
+    code = ATTRIBUTE.sub(" ", code)
+    code = code[MACROS.match(code).end():]
+    match = re.match(r"(?!typedef\b|static_assert\b|_Static_assert\b)[^=()]*?\b(\w+)\s*\((?!\s*\*)", code)
+    if match is None:
+        return None
+    depth, parameters = 1, 1
+    for character in code[match.end():]:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        parameters += character == "," and depth == 1
+        if depth == 0:
+            break
+    return match.group(1), parameters
+
+
+def functions(text):
+    """The functions that C text declares or defines at its top level, in order."""
+    code, comment, comment_end, code_end, first, before = "", "", 0, 0, 0, ""
+    depth, number, head = 0, 1, None
+    for token in TOKEN.findall(text):
+        start, number = number, number + token.count("\n")
+        if token.startswith(("/*", "//")):
+            if depth == 0 and not code.strip() and start != code_end:
+                comment, comment_end = token, number
             continue
-        if in_macro or line.startswith("#"):
-            in_macro = line.endswith("\\")
-            after_comment = False
-            continue
-        code = re.sub(r"/\*.*?\*/|\"(?:[^\"\\]|\\.)*\"|'.'", "", line).rstrip()
-        if depth == 0 and not in_declaration and re.match(r"(?!static_assert|typedef|[A-Z_]+\()[A-Za-z_][\w *]*\w\(", code):
-            yield number, after_comment
-            in_declaration = True
-        if code.endswith((";", "{", "}")):
-            in_declaration = False
-        depth += code.count("{") - code.count("}")
-        in_comment = "/*" in code
-        after_comment = False
+        code_end = number if token.strip() else code_end
+        if token.lstrip().startswith("#") or (depth == 0 and token == ";" and not code.strip()):
+            comment = ""
+        elif token == "{":
+            if depth == 0:
+                head = function_head(code)
+            depth += 1
+        elif token == "}":
+            depth -= 1
+        elif depth == 0 and token != ";":
+            if token.strip() and not code.strip():
+                first, before = start, comment if start <= comment_end + 1 else ""
+            code += token
+        if depth == 0 and token in ("}", ";"):
+            found = head if token == "}" else function_head(code)
+            if found:
+                yield Declaration(found[0], first, number, found[1], before, token == "}")
+            if token == ";" or found:
+                code, comment, head = "", "", None
+
+
+def documents(comment):
+    """Whether a comment says something: not an empty one, or the title of a group of declarations (/* --- items --- */)."""
+    text = comment.strip("/* \t\n")
+    return bool(re.search("[a-zA-Z]", text)) and not re.match(r"[-=]{2}", text)
+
+
+def undocumented(text):
+    """The functions of a header without a comment right before them."""
+    text = text.replace('extern "C" {', "").replace("#ifdef __cplusplus\n}", "#ifdef __cplusplus\n")
+    return [function for function in functions(text) if not documents(function.comment)]
 
 
 def check_comments():
     for path in tracked("*.c", "*.h"):
-        text = pathlib.Path(path).read_text().replace('extern "C" {', "").replace("#ifdef __cplusplus\n}", "")
+        text = pathlib.Path(path).read_text()
         if not text.startswith("/* "):
             errors.append(f"{path}: does not start with a comment: what it does, who calls it, on which thread")
         if path.endswith(".h"):
-            errors.extend(f"{path}:{number}: a function without a comment"
-                          for number, documented in declarations(text.split("\n")) if not documented)
+            errors.extend(f"{path}:{function.first}: {function.name}() has no comment" for function in undocumented(text))
+
+
+def check_lengths(sources):
+    """Yields what is wrong with the lengths of the functions in `sources`, the text of each file by path."""
+    found = [(path, function) for path, text in sorted(sources.items()) for function in functions(text) if function.has_body]
+    lengths = [function.last - function.first + 1 for _, function in found]
+    for (path, function), length in zip(found, lengths):
+        where = f"{path}:{function.first}: {function.name}()"
+        if length > LINES_MAX:
+            yield f"{where} has {length} lines: at most {LINES_MAX}"
+        if function.parameters > PARAMETERS_MAX and function.name not in PARAMETERS_GIVEN:
+            yield f"{where} has {function.parameters} parameters: at most {PARAMETERS_MAX}"
+    long = sum(length > LINES_USUAL for length in lengths)
+    if long > len(lengths) / 20:
+        yield f"src: {long} of {len(lengths)} functions have more than {LINES_USUAL} lines: at most one in 20 may; split some by idea"
+
+
+def is_test(path):
+    return bool(re.search(r"_test(ing)?\.[ch]$", path))
 
 
 def unsorted_includes(lines):
@@ -257,8 +378,11 @@ def check_limits():
 
 
 def main():
+    sources = {path: pathlib.Path(path).read_text() for path in tracked("src/*.c", "src/*.h")}
     check_sources()
-    check_cycles()
+    check_cycles(sources)
+    check_picture(sources)
+    errors.extend(check_lengths({path: text for path, text in sources.items() if not is_test(path)}))
     check_apps()
     check_comments()
     check_layout()

@@ -47,7 +47,7 @@ extern "C" {
 
 struct gramme_db;      /* a DynamoDB */
 struct gramme_request; /* an operation and its parameters */
-struct gramme_answer;  /* the response to a request */
+struct gramme_answer;  /* the answer to a request */
 struct gramme_value;   /* an attribute value, or any JSON; an item is one of type GRAMME_MAP */
 struct gramme_items;   /* an iterator over the items of a Query or Scan, page by page */
 struct gramme_error;   /* why something failed */
@@ -234,7 +234,7 @@ void gramme_items_close(struct gramme_items *items);
 void gramme_answer_destroy(struct gramme_answer *answer);
 /* Returns the whole answer as a map: gramme_get_int(root, "Count", 0). */
 const struct gramme_value *gramme_answer_root(const struct gramme_answer *answer);
-/* Returns the JSON of the response, followed by a NUL that is not counted. `len` may be NULL. */
+/* Returns the JSON of the answer, followed by a NUL that is not counted. `len` may be NULL. */
 const char *gramme_answer_json(const struct gramme_answer *answer, size_t *len);
 /* Returns the item of a GetItem; NULL: there is none. */
 const struct gramme_value *gramme_answer_item(const struct gramme_answer *answer);
@@ -418,7 +418,7 @@ void gramme_free(void *text);
 #define GRAMME_ACCESS_DENIED         "AccessDeniedException"
 #define GRAMME_INTERNAL_SERVER_ERROR "InternalServerError"
 
-/* Error codes of failures without a response of the service; their HTTP status is 0. */
+/* Error codes of failures without an answer of the service; their HTTP status is 0. */
 #define GRAMME_BAD_ADDRESS       "BadAddress"       /* of gramme_open() */
 #define GRAMME_BAD_REQUEST       "BadRequest"       /* a mistake in building; nothing was sent */
 #define GRAMME_BAD_JSON          "BadJson"          /* of gramme_value_from_json() */
@@ -427,7 +427,7 @@ void gramme_free(void *text);
 #define GRAMME_CANNOT_OPEN       "CannotOpen"       /* the database in this process */
 #define GRAMME_CONNECTION_FAILED "ConnectionFailed" /* also: ended before the answer did */
 #define GRAMME_TIMED_OUT         "TimedOut"
-#define GRAMME_BAD_ANSWER        "BadAnswer" /* not a response of DynamoDB, or damaged in transit */
+#define GRAMME_BAD_ANSWER        "BadAnswer" /* not an answer of DynamoDB, or damaged in transit */
 
 /* Codes of the parts of a canceled transaction. */
 #define GRAMME_REASON_NONE             "None" /* this part did not cause the cancellation */
@@ -443,7 +443,7 @@ bool gramme_error_is(const struct gramme_error *error, const char *code);
 const char *gramme_error_code(const struct gramme_error *error);
 /* Returns the message. */
 const char *gramme_error_message(const struct gramme_error *error);
-/* Returns the HTTP status; 0: there was no response. */
+/* Returns the HTTP status; 0: there was no answer. */
 int gramme_error_status(const struct gramme_error *error);
 /* Whether the same request may succeed later. The library has already retried what it retries by
  * itself. */

@@ -1,4 +1,4 @@
-/* api/api.h: the operations: decode and check a request, call the engine, encode the response. This
+/* api/api.h: the operations: decode and check a request, call the engine, encode the answer. This
  * folder knows no sockets: a call is the name of an operation and a JSON body, and ends with an
  * HTTP status and a JSON body, so both a server and a library in the same process can make
  * calls. */
@@ -66,7 +66,7 @@ struct api_call {
     struct arena *arena; /* memory of the call; it and `out` may have budgets, and a call that
                             exceeds one fails */
     struct mailbox *home;
-    struct buf *out; /* the response body is appended to it */
+    struct buf *out; /* the answer body is appended to it */
     /* nothing else uses `out` before done(), so any thread may write to it */
     bool out_is_exclusive;
     void (*done)(struct api_call *call);
@@ -80,7 +80,7 @@ struct api_call {
     struct engine *engine;
     enum api_layer layer; /* set by the operation; LAYER_OLDER by default */
     struct err err;
-    size_t out_start; /* out->len before the response */
+    size_t out_start; /* out->len before the answer */
     bool only_reads;  /* the operation changes nothing */
     /* For the audit log, if notes_resources is set, also without a guard: the last resource that
      * the policies were asked about, and all of them, once each. */
@@ -90,7 +90,7 @@ struct api_call {
     bool is_authorized; /* the policies have been checked; used if there is a guard */
     /* The first ARN given as a TableName whose Region or account is another one; STR_NULL: none. */
     struct str foreign_arn;
-    /* While another thread writes the response, `out` points to `away_out` and home_out to the
+    /* While another thread writes the answer, `out` points to `away_out` and home_out to the
      * caller's buffer; see leave_thread(). */
     struct buf *home_out;
     struct buf away_out;
@@ -99,7 +99,7 @@ struct api_call {
     int64_t start_ns; /* when the call started, for the meter; 0: the call is not recorded */
     struct meter_access *accesses; /* list of accesses to record; see api_meter() */
     struct throttling throttling;  /* set if a simulated limit refused the call */
-    struct task later; /* calls done() later, when a response is delayed by the simulation */
+    struct task later; /* calls done() later, when an answer is delayed by the simulation */
     /* Appends members to the body of an error, each after a comma; or NULL. */
     void (*write_error_members)(struct api_call *call);
     void *state; /* private to the operation */

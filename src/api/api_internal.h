@@ -76,7 +76,7 @@ const struct policy *api_resource_policy(struct api_call *call, const struct tab
 /* Frees the cached policies of a thread. */
 void api_forget_policies(struct api_thread *thread);
 
-/* Ends the call: with an error response if call->err is set, else with what was written to
+/* Ends the call: with an error answer if call->err is set, else with what was written to
  * call->out. Releases the tables of the call and calls done() or move(); runs the call again if a
  * table has changed since the call looked it up. The caller must not use *call afterwards. */
 void api_finish(struct api_call *call);
@@ -102,7 +102,7 @@ static inline bool api_is_metered(const struct api_call *call)
     return call->meter != NULL;
 }
 
-/* Returns whether the call has exceeded a memory budget. Code that writes a long response then
+/* Returns whether the call has exceeded a memory budget. Code that writes a long answer then
  * stops; api_finish() responds with an error. */
 static inline bool api_is_over_budget(const struct api_call *call)
 {
@@ -286,7 +286,7 @@ bool api_prefix_error(struct api_call *call);
 /* As api_prefix_error(), if the call's layer is LAYER_ENVELOPED. Returns false. */
 bool api_envelope(struct api_call *call);
 
-/* --- parts of responses, appended to call->out or to `out` --- */
+/* --- parts of answers, appended to call->out or to `out` --- */
 
 /* Starts an object: writes "{". */
 void api_begin(struct api_call *call);
@@ -297,7 +297,7 @@ void api_member(struct api_call *call, struct str name);
 void api_end(struct api_call *call);
 
 struct plan;
-/* Ends the call with {"Plan": text}, the response of ExplainQuery and ExplainStatement; see
+/* Ends the call with {"Plan": text}, the answer of ExplainQuery and ExplainStatement; see
  * api_finish(). */
 void api_finish_with_plan(struct api_call *call, const struct plan *plan);
 

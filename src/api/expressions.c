@@ -164,11 +164,28 @@ static bool check_value_problems(struct api_call *call, const struct wire_map *v
     return true;
 }
 
+/* ExpressionAttributeValues; `map` may be NULL. */
+static struct expr_values values_of(const struct wire_map *map, struct arena *arena)
+{
+    if (map == NULL || !map->given) {
+        return (struct expr_values){0};
+    }
+    struct value *list = ARENA_ARRAY(arena, struct value, map->count + 1);
+    for (size_t i = 0; i < map->count; i++) {
+        list[i] = ((const struct wire_value *)map->values)[i].value;
+    }
+    return (struct expr_values){
+        .given = true,
+        .count = map->count,
+        .names = map->names,
+        .values = list,
+    };
+}
+
 bool api_scope(struct api_call *call, const struct expression_request *request,
                struct expr_scope *scope)
 {
     struct expr_names names = {0};
-    struct expr_values values = {0};
     if (request->names != NULL && request->names->given) {
         names = (struct expr_names){
             .given = true,
@@ -177,18 +194,7 @@ bool api_scope(struct api_call *call, const struct expression_request *request,
             .targets = request->names->values,
         };
     }
-    if (request->values != NULL && request->values->given) {
-        struct value *list = ARENA_ARRAY(call->arena, struct value, request->values->count + 1);
-        for (size_t i = 0; i < request->values->count; i++) {
-            list[i] = ((const struct wire_value *)request->values->values)[i].value;
-        }
-        values = (struct expr_values){
-            .given = true,
-            .count = request->values->count,
-            .names = request->values->names,
-            .values = list,
-        };
-    }
+    struct expr_values values = values_of(request->values, call->arena);
     if (!expr_scope_init(scope, call->arena, call->thread->cache, &names, &values, &call->err)) {
         return api_envelope(call);
     }
@@ -279,6 +285,21 @@ static enum legacy_operator legacy_operator(int wire)
     return operators[wire];
 }
 
+static bool convert_values(struct api_call *call, const struct wire_list *list,
+                           const struct value **out)
+{
+    struct value *values = ARENA_ARRAY(call->arena, struct value, list->count + 1);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct wire_value *value = &((const struct wire_value *)list->elements)[i];
+        if (!api_check_problem(call, &value->problem)) {
+            return false;
+        }
+        values[i] = value->value;
+    }
+    *out = values;
+    return true;
+}
+
 static bool convert_condition(struct api_call *call, struct str name,
                               const struct condition_request *request, struct legacy_condition *out)
 {
@@ -295,16 +316,7 @@ static bool convert_condition(struct api_call *call, struct str name,
     out->exists = request->exists.value;
     out->has_values = request->values.given;
     out->value_count = request->values.count;
-    struct value *values = ARENA_ARRAY(call->arena, struct value, request->values.count + 1);
-    for (size_t i = 0; i < request->values.count; i++) {
-        const struct wire_value *value = &((const struct wire_value *)request->values.elements)[i];
-        if (!api_check_problem(call, &value->problem)) {
-            return false;
-        }
-        values[i] = value->value;
-    }
-    out->values = values;
-    return true;
+    return convert_values(call, &request->values, &out->values);
 }
 
 static bool convert_conditions(struct api_call *call, const struct wire_map *map,

@@ -321,9 +321,9 @@ static bool read_number(struct ion_reader *reader)
 
 /* --- blobs --- */
 
-static bool read_blob(struct ion_reader *reader)
+/* Reads the text of a blob up to its end, without blanks. */
+static bool read_base64(struct ion_reader *reader, struct str *out)
 {
-    reader->at += 2;
     /* Allocates for the length of this blob, not of the rest of the record, which may have many
      * blobs. */
     struct str left = rest(reader);
@@ -339,13 +339,24 @@ static bool read_blob(struct ion_reader *reader)
             text[len++] = c;
         }
     }
+    *out = str_make(text, len);
+    return true;
+}
+
+static bool read_blob(struct ion_reader *reader)
+{
+    reader->at += 2;
+    struct str text;
+    if (!read_base64(reader, &text)) {
+        return false;
+    }
     if (!str_starts_with(rest(reader), STR("}}"))) {
         return refuse(reader, "a blob is not closed");
     }
     reader->at += 2;
-    char *bytes = arena_bytes(reader->arena, BASE64_DECODED_MAX(len) + 1);
+    char *bytes = arena_bytes(reader->arena, BASE64_DECODED_MAX(text.len) + 1);
     size_t count;
-    if (!base64_decode(str_make(text, len), bytes, &count)) {
+    if (!base64_decode(text, bytes, &count)) {
         return refuse(reader, "a blob is not base64");
     }
     builder_add_binary(&reader->builder, str_make(bytes, count));

@@ -105,19 +105,26 @@ static void format_fields(char *out, size_t size, const struct log_field *fields
     }
 }
 
+enum { TIME_SIZE = 40 };
+
+/* 2026-11-19T15:29:30.123Z */
+static void format_time(int64_t ms, char out[TIME_SIZE])
+{
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm utc;
+    gmtime_r(&seconds, &utc);
+    size_t len = strftime(out, TIME_SIZE, "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(out + len, TIME_SIZE - len, ".%03dZ", (int)(ms % 1000));
+}
+
 static void write_line(enum log_level level, const char *module, const struct log_field *fields,
                        size_t field_count, const char *format, va_list args)
 {
     char message[1024];
     vsnprintf(message, sizeof(message), format, args);
 
-    int64_t now = clock_wall_ms();
-    time_t seconds = (time_t)(now / 1000);
-    struct tm utc;
-    gmtime_r(&seconds, &utc);
-    char stamp[32];
-    strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &utc);
-
+    char time[TIME_SIZE];
+    format_time(clock_wall_ms(), time);
     char more[LOG_FIELDS_MAX * 320];
     format_fields(more, sizeof(more), fields, field_count);
     char line[2560 + sizeof(more)];
@@ -125,14 +132,14 @@ static void write_line(enum log_level level, const char *module, const struct lo
     if (atomic_load_explicit(&current_format, memory_order_relaxed) == LOG_JSON) {
         char escaped[2048];
         escape(escaped, sizeof(escaped), message);
-        len = snprintf(
-            line, sizeof(line),
-            "{\"time\":\"%s.%03dZ\",\"level\":\"%s\",\"module\":\"%s\",%s\"message\":\"%s\"}\n",
-            stamp, (int)(now % 1000), level_names[level], module, more, escaped);
+        len =
+            snprintf(line, sizeof(line),
+                     "{\"time\":\"%s\",\"level\":\"%s\",\"module\":\"%s\",%s\"message\":\"%s\"}\n",
+                     time, level_names[level], module, more, escaped);
     } else {
         replace_control_characters(message);
-        len = snprintf(line, sizeof(line), "%s.%03dZ %-5s %s: %s%s\n", stamp, (int)(now % 1000),
-                       level_names[level], module, message, more);
+        len = snprintf(line, sizeof(line), "%s %-5s %s: %s%s\n", time, level_names[level], module,
+                       message, more);
     }
     /* One write per line keeps lines of different threads apart. */
     ssize_t written = write(atomic_load_explicit(&log_fd, memory_order_relaxed), line,

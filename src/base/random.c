@@ -1,4 +1,5 @@
-/* Random numbers: getrandom(), and xorshift128+ for the fast generator. */
+/* Random numbers: getrandom() for seeds, ids and secrets, and xorshift128+ for the fast generator,
+ * which is not for secrets. Any thread; a fast generator belongs to one thread. */
 #include "base/random.h"
 
 #include <errno.h>

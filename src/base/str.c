@@ -1,4 +1,5 @@
-/* Searching and parsing of strings: what is too long to be inline in str.h. */
+/* Searching and parsing of strings: what is too long to be inline in str.h. Keeps no state, so it
+ * may be called on any thread. */
 #include "base/str.h"
 
 #ifdef __SSE2__

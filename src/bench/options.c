@@ -63,6 +63,13 @@ static bool complain(const struct option *option, const char *text, struct err *
                    option->name, range);
 }
 
+static bool read_double(const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*out);
+}
+
 static bool set(const struct option *option, const char *text, struct bench_options *out,
                 struct err *err)
 {
@@ -76,20 +83,11 @@ static bool set(const struct option *option, const char *text, struct bench_opti
         return true;
     }
     int64_t whole = 0;
-    double number;
-    if (option->kind == OPTION_NUMBER) {
-        if (!str_to_int64(str_from_c(text), &whole)) {
-            return complain(option, text, err);
-        }
-        number = (double)whole;
-    } else {
-        char *end;
-        number = strtod(text, &end);
-        if (end == text || *end != '\0' || !isfinite(number)) {
-            return complain(option, text, err);
-        }
-    }
-    if (number < option->min || number > option->max) {
+    double number = 0;
+    bool good = option->kind == OPTION_NUMBER ? str_to_int64(str_from_c(text), &whole)
+                                              : read_double(text, &number);
+    number = good && option->kind == OPTION_NUMBER ? (double)whole : number;
+    if (!good || number < option->min || number > option->max) {
         return complain(option, text, err);
     }
     if (option->kind == OPTION_NUMBER) {

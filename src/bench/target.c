@@ -249,7 +249,7 @@ static bool receive_all(struct call *call, struct buf *out)
     }
 }
 
-static bool exchange(const struct target *target, struct str request, struct buf *out)
+static bool send_and_receive(const struct target *target, struct str request, struct buf *out)
 {
     struct call call = {.fd = target_connect(target)};
     if (call.fd < 0) {
@@ -273,7 +273,7 @@ bool target_call(const struct target *target, struct str operation, struct str b
     struct buf request = {0};
     struct buf answer = {0};
     target_add_request(target, operation, body, false, &request);
-    bool good = exchange(target, buf_str(&request), &answer);
+    bool good = send_and_receive(target, buf_str(&request), &answer);
     int64_t status = 0;
     if (!good) {
         err_set(err, ERR_INTERNAL, "%.*s does not answer: %s", STR_ARG(target->authority),

@@ -1,4 +1,6 @@
-/* Zipf-distributed random numbers. */
+/* Zipf-distributed random numbers, as YCSB draws them. workloads.c prepares the distribution once
+ * on the main thread; afterwards the worker threads only read it and pass their own random
+ * generator. */
 #include "bench/zipf_internal.h"
 
 #include <math.h>

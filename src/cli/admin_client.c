@@ -157,6 +157,18 @@ static struct str environment(const char *name, const char *default_text)
     return str_from_c(value != NULL && value[0] != '\0' ? value : default_text);
 }
 
+/* Sets *err to the error in the body of a response. */
+static bool set_refusal(struct arena *arena, struct str body, struct err *err)
+{
+    struct str message = admin_member(arena, body, "message");
+    if (str_is_null(message)) {
+        message = admin_member(arena, body, "Message");
+    }
+    message = terminal_text(arena, message);
+    struct str type = terminal_text(arena, admin_member(arena, body, "__type"));
+    return err_set(err, ERR_VALIDATION, "%.*s (%.*s)", STR_ARG(message), STR_ARG(type));
+}
+
 static bool run_on_server(const struct admin_arguments *arguments, const char *operation,
                           struct str body, struct buf *out, struct err *err)
 {
@@ -199,20 +211,9 @@ static bool run_on_server(const struct admin_arguments *arguments, const char *o
     struct buf authorization = {0};
     sigv4_sign(&request, &scope, &authorization);
     int status = 0;
-    bool good = http_post(&address, headers, request.header_count, buf_str(&authorization), body,
-                          &status, out, err);
+    bool good = http_post(&address, &request, buf_str(&authorization), &status, out, err);
     buf_finish(&authorization);
-    if (!good || status == 200) {
-        return good;
-    }
-    struct str message = admin_member(arguments->arena, buf_str(out), "message");
-    if (str_is_null(message)) {
-        message = admin_member(arguments->arena, buf_str(out), "Message");
-    }
-    struct str type = admin_member(arguments->arena, buf_str(out), "__type");
-    message = terminal_text(arguments->arena, message);
-    type = terminal_text(arguments->arena, type);
-    return err_set(err, ERR_VALIDATION, "%.*s (%.*s)", STR_ARG(message), STR_ARG(type));
+    return good && (status == 200 || set_refusal(arguments->arena, buf_str(out), err));
 }
 
 bool admin_request(const struct admin_arguments *arguments, const char *operation, struct str body,
@@ -242,7 +243,7 @@ static void print_help(const char *command, const struct admin_verb *verbs)
     }
     printf("\nOn a running server (signed with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY):\n"
            "  --endpoint URL           default http://127.0.0.1:8000, or GRAMME_ENDPOINT\n"
-           "  --ca-file FILE           authorities that an https:// server is trusted by, PEM; "
+           "  --ca-file FILE           certificates of authorities to trust for https://, PEM; "
            "default\n"
            "                           those of the system, or AWS_CA_BUNDLE\n"
            "  --region NAME            default us-east-1, or AWS_REGION\n"

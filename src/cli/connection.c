@@ -65,6 +65,21 @@ bool address_parse(struct arena *arena, struct str url, const char *ca_file, str
 /* Opening ----------------------------------------------------------------------------------- */
 
 /* A connected socket, or -1 with *err. */
+/* The socket of the first address that accepts; -1: *out_reason is the errno of the last one. */
+static int connect_to_any(const struct addrinfo *addresses, int *out_reason)
+{
+    int fd = -1;
+    for (const struct addrinfo *at = addresses; at != NULL && fd < 0; at = at->ai_next) {
+        fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol);
+        if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) != 0) {
+            *out_reason = errno;
+            close(fd);
+            fd = -1;
+        }
+    }
+    return fd;
+}
+
 static int connect_to(const struct address *address, struct err *err)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
@@ -75,16 +90,8 @@ static int connect_to(const struct address *address, struct err *err)
                 gai_strerror(result));
         return -1;
     }
-    int fd = -1;
     int reason = 0;
-    for (struct addrinfo *at = found; at != NULL && fd < 0; at = at->ai_next) {
-        fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol);
-        if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) != 0) {
-            reason = errno;
-            close(fd);
-            fd = -1;
-        }
-    }
+    int fd = connect_to_any(found, &reason);
     freeaddrinfo(found);
     if (fd < 0) {
         err_set(err, ERR_VALIDATION, "cannot connect to %.*s: %s", STR_ARG(address->host_header),

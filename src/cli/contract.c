@@ -137,6 +137,29 @@ static bool is_cut(struct str text)
     return text.len >= TEXT_BYTES_MAX && memcmp(text.data + text.len - 3, "...", 3) == 0;
 }
 
+/* Adds a pattern as it was seen, as a declaration. */
+static void add_pattern(struct buf *out, const struct json_node *pattern)
+{
+    buf_add(out, STR("{\"text\": "));
+    json_write_string(out, json_get_text(pattern, "text"));
+    if (is_cut(json_get_text(pattern, "text"))) {
+        buf_add(out, STR(", \"id\": "));
+        json_write_string(out, json_get_text(pattern, "id"));
+    }
+    buf_format(out, ", \"unitsMax\": %.10g", json_get_number(pattern, "unitsMax"));
+    if (json_get_number(pattern, "itemsReadMax") > 1) {
+        buf_format(out, ", \"itemsReadMax\": %.10g", json_get_number(pattern, "itemsReadMax"));
+    }
+    double ratio = fmax(ratio_of(yield_of_all(pattern)), ratio_of(yield_of_worst(pattern)));
+    if (ratio > READ_PER_RETURNED_DEFAULT) {
+        buf_format(out, ", \"readPerReturnedMax\": %.6g", ceil(ratio * 1000) / 1000);
+    }
+    if (json_get_bool(pattern, "scan")) {
+        buf_add(out, STR(", \"scan\": true"));
+    }
+    buf_add(out, STR("}"));
+}
+
 void contract_record(const struct json_node *patterns, FILE *out)
 {
     struct buf text = {0};
@@ -146,25 +169,8 @@ void contract_record(const struct json_node *patterns, FILE *out)
         if (!counts(patterns)) {
             continue;
         }
-        buf_add(&text, first ? STR("\n    {\"text\": ") : STR(",\n    {\"text\": "));
-        json_write_string(&text, json_get_text(patterns, "text"));
-        if (is_cut(json_get_text(patterns, "text"))) {
-            buf_add(&text, STR(", \"id\": "));
-            json_write_string(&text, json_get_text(patterns, "id"));
-        }
-        buf_format(&text, ", \"unitsMax\": %.10g", json_get_number(patterns, "unitsMax"));
-        if (json_get_number(patterns, "itemsReadMax") > 1) {
-            buf_format(&text, ", \"itemsReadMax\": %.10g",
-                       json_get_number(patterns, "itemsReadMax"));
-        }
-        double ratio = fmax(ratio_of(yield_of_all(patterns)), ratio_of(yield_of_worst(patterns)));
-        if (ratio > READ_PER_RETURNED_DEFAULT) {
-            buf_format(&text, ", \"readPerReturnedMax\": %.6g", ceil(ratio * 1000) / 1000);
-        }
-        if (json_get_bool(patterns, "scan")) {
-            buf_add(&text, STR(", \"scan\": true"));
-        }
-        buf_add(&text, STR("}"));
+        buf_add(&text, first ? STR("\n    ") : STR(",\n    "));
+        add_pattern(&text, patterns);
         first = false;
     }
     buf_add(&text, STR("\n  ]\n}\n"));
@@ -353,6 +359,21 @@ static void write_xml(FILE *out, struct str text)
     }
 }
 
+static void write_verdict(FILE *out, const struct verdict *verdict)
+{
+    fputs("<testcase classname=\"", out);
+    write_xml(out, verdict->table.len > 0 ? verdict->table : STR("declared"));
+    fputs("\" name=\"", out);
+    write_xml(out, verdict->text);
+    if (!str_is_null(verdict->problem)) {
+        fputs("\"><failure message=\"", out);
+        write_xml(out, verdict->problem);
+        fputs("\"/></testcase>\n", out);
+    } else {
+        fputs(verdict->is_missing ? "\"><skipped/></testcase>\n" : "\"/>\n", out);
+    }
+}
+
 bool contract_write_junit(const struct contract_report *report, const char *path, struct err *err)
 {
     FILE *out = fopen(path, "w");
@@ -365,17 +386,7 @@ bool contract_write_junit(const struct contract_report *report, const char *path
             "skipped=\"%zu\">\n",
             report->count, report->failed_count, report->missing_count);
     for (const struct verdict *at = report->verdicts; at != NULL; at = at->next) {
-        fputs("<testcase classname=\"", out);
-        write_xml(out, at->table.len > 0 ? at->table : STR("declared"));
-        fputs("\" name=\"", out);
-        write_xml(out, at->text);
-        if (!str_is_null(at->problem)) {
-            fputs("\"><failure message=\"", out);
-            write_xml(out, at->problem);
-            fputs("\"/></testcase>\n", out);
-        } else {
-            fputs(at->is_missing ? "\"><skipped/></testcase>\n" : "\"/>\n", out);
-        }
+        write_verdict(out, at);
     }
     fputs("</testsuite></testsuites>\n", out);
     bool good = ferror(out) == 0;

@@ -17,28 +17,34 @@ static bool read_answer(struct str answer, int *out_status, struct buf *out)
     return true;
 }
 
-bool http_post(const struct address *address, const struct sigv4_header *headers,
-               size_t header_count, struct str authorization, struct str body, int *out_status,
-               struct buf *out, struct err *err)
+static void add_request(struct buf *out, const struct sigv4_request *request,
+                        struct str authorization)
+{
+    buf_add(out, STR("POST / HTTP/1.1\r\n"));
+    for (size_t i = 0; i < request->header_count; i++) {
+        buf_format(out, "%.*s: %.*s\r\n", STR_ARG(request->headers[i].name),
+                   STR_ARG(request->headers[i].value));
+    }
+    buf_format(out, "Authorization: %.*s\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n",
+               STR_ARG(authorization), request->body.len);
+    buf_add(out, request->body);
+}
+
+bool http_post(const struct address *address, const struct sigv4_request *request,
+               struct str authorization, int *out_status, struct buf *out, struct err *err)
 {
     struct connection *connection;
     if (!connection_open(address, &connection, err)) {
         return false;
     }
-    struct buf request = {0};
-    buf_add(&request, STR("POST / HTTP/1.1\r\n"));
-    for (size_t i = 0; i < header_count; i++) {
-        buf_format(&request, "%.*s: %.*s\r\n", STR_ARG(headers[i].name), STR_ARG(headers[i].value));
-    }
-    buf_format(&request, "Authorization: %.*s\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n",
-               STR_ARG(authorization), body.len);
-    buf_add(&request, body);
+    struct buf bytes = {0};
+    add_request(&bytes, request, authorization);
     struct buf answer = {0};
-    bool good = connection_send(connection, buf_str(&request)) &&
+    bool good = connection_send(connection, buf_str(&bytes)) &&
                 connection_read_all(connection, ANSWER_BYTES_MAX, &answer) &&
                 read_answer(buf_str(&answer), out_status, out);
     connection_close(connection);
-    buf_finish(&request);
+    buf_finish(&bytes);
     buf_finish(&answer);
     return good ||
            err_set(err, ERR_VALIDATION, "%.*s gave no answer", STR_ARG(address->host_header));

@@ -7,10 +7,10 @@
 #include "cli/connection.h"
 #include "err/err.h"
 
-/* Sends a POST to "/" with these headers and an Authorization header, and appends the body of the
- * answer to `out`. False: there is no answer; *err says why. */
-MUST_USE bool http_post(const struct address *address, const struct sigv4_header *headers,
-                        size_t header_count, struct str authorization, struct str body,
-                        int *out_status, struct buf *out, struct err *err);
+/* Sends a POST to "/" with the headers and the body of `request` and with its Authorization header,
+ * and appends the body of the answer to `out`. False: there is no answer; *err says why. */
+MUST_USE bool http_post(const struct address *address, const struct sigv4_request *request,
+                        struct str authorization, int *out_status, struct buf *out,
+                        struct err *err);
 
 #endif

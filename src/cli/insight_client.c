@@ -118,20 +118,37 @@ bool insight_client_init(struct insight_client *client, struct arena *arena, con
     return true;
 }
 
+/* Reads the key and the region from the environment. False: there is no key. */
+static bool read_scope(const char *time, struct sigv4_scope *out)
+{
+    const char *id = getenv("AWS_ACCESS_KEY_ID");
+    const char *secret = getenv("AWS_SECRET_ACCESS_KEY");
+    const char *region = getenv("AWS_REGION");
+    if (id == NULL || secret == NULL) {
+        return false;
+    }
+    region = region != NULL ? region : getenv("AWS_DEFAULT_REGION");
+    *out = (struct sigv4_scope){
+        .access_key_id = str_from_c(id),
+        .secret_access_key = str_from_c(secret),
+        .region = str_from_c(region != NULL ? region : "us-east-1"),
+        .service = STR("dynamodb"),
+        .time = str_from_c(time),
+    };
+    return true;
+}
+
 /* Signs the request if there are credentials. */
 static void add_signature(const struct insight_client *client, const char *method, struct str path,
                           struct buf *out)
 {
-    const char *id = getenv("AWS_ACCESS_KEY_ID");
-    const char *secret = getenv("AWS_SECRET_ACCESS_KEY");
     const char *token = getenv("AWS_SESSION_TOKEN");
-    const char *region = getenv("AWS_REGION");
     char time[SIGV4_TIME_SIZE];
-    if (id == NULL || secret == NULL) {
+    sigv4_format_time(clock_wall_ms(), time);
+    struct sigv4_scope scope;
+    if (!read_scope(time, &scope)) {
         return;
     }
-    region = region != NULL ? region : getenv("AWS_DEFAULT_REGION");
-    sigv4_format_time(clock_wall_ms(), time);
     const char *question = memchr(path.data, '?', path.len);
     size_t len = question == NULL ? path.len : (size_t)(question - path.data);
     bool is_temporary = token != NULL && *token != 0;
@@ -146,13 +163,6 @@ static void add_signature(const struct insight_client *client, const char *metho
         .headers = headers,
         .header_count = is_temporary ? 3 : 2,
         .body = STR(""),
-    };
-    struct sigv4_scope scope = {
-        .access_key_id = str_from_c(id),
-        .secret_access_key = str_from_c(secret),
-        .region = str_from_c(region != NULL ? region : "us-east-1"),
-        .service = STR("dynamodb"),
-        .time = str_from_c(time),
     };
     if (is_temporary) {
         buf_format(out, "X-Amz-Security-Token: %s\r\n", token);

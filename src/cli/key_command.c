@@ -89,7 +89,8 @@ int key_command(int argc, char **argv)
         {"disable", "KEY-ID", "refuse requests with the key", 1, disable},
         {"enable", "KEY-ID", "accept them again", 1, enable},
         {"remove", "KEY-ID", "delete the key", 1, remove_key},
-        {"import", "USER KEY-ID", "add a given key; GRAMME_IMPORT_SECRET", 2, import},
+        {"import", "USER KEY-ID",
+         "add an existing key; its secret is read from GRAMME_IMPORT_SECRET", 2, import},
         {0},
     };
     return admin_main("key", verbs, argc, argv);

@@ -18,7 +18,7 @@ static const char help[] =
     "seconds, and has disk space and memory (GET /_gramme/ready). Prints its answer.\n\n"
     "Options:\n"
     "  --endpoint URL   of the server (default " REMOTE_DEFAULT ", or GRAMME_ENDPOINT)\n"
-    "  --ca-file FILE   authorities that an https:// server is trusted by (default: those of the\n"
+    "  --ca-file FILE   certificates of authorities to trust for https:// (default: those of the\n"
     "                   system, or AWS_CA_BUNDLE)\n"
     "  --wait S         repeat the check until it is ready, for at most S seconds\n\n"
     "Exit status: 0 if it is ready, 1 if it is not or cannot be reached, 2 if the command line is\n"

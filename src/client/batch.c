@@ -193,6 +193,16 @@ static bool send_until_done(struct gramme_db *db, struct gramme_request *call, b
     return false;
 }
 
+/* Writes the merged answer as JSON, for gramme_answer_json(). */
+static void write_json(struct gramme_answer *answer)
+{
+    const char *problem;
+    value_write(&answer->json, answer->tree->root, GRAMME_WIRE, &problem);
+    assert(problem == NULL);
+    buf_add_char(&answer->json, '\0');
+    answer->json.len--;
+}
+
 /* Sends the whole batch. Returns the combined results. */
 static struct gramme_answer *send_batch(struct gramme_db *db, const char *operation,
                                         const struct gramme_request *batch,
@@ -216,11 +226,7 @@ static struct gramme_answer *send_batch(struct gramme_db *db, const char *operat
         gramme_answer_destroy(all);
         return NULL;
     }
-    const char *problem;
-    value_write(&all->json, all->tree->root, GRAMME_WIRE, &problem);
-    assert(problem == NULL);
-    buf_add_char(&all->json, '\0');
-    all->json.len--;
+    write_json(all);
     return all;
 }
 

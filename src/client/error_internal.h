@@ -20,7 +20,7 @@ void error_clear(struct gramme_error **error);
 /* Sets an error of the library itself. Returns false. */
 bool error_set(struct gramme_error **error, const char *code, const char *format, ...)
     PRINTF_LIKE(3, 4);
-/* Sets the error that the body of a response describes. Returns it, or NULL if `error` is NULL. */
+/* Sets the error that the body of an answer describes. Returns it, or NULL if `error` is NULL. */
 struct gramme_error *error_set_answer(struct gramme_error **error, int status, struct str body,
                                       struct str request_id);
 

@@ -1,4 +1,4 @@
-/* client/json_part_internal.h: which parts of a request or response are attribute values and which
+/* client/json_part_internal.h: which parts of a request or answer are attribute values and which
  * are plain JSON: for reading and writing. */
 #ifndef GRAMME_CLIENT_JSON_PART_INTERNAL_H
 #define GRAMME_CLIENT_JSON_PART_INTERNAL_H

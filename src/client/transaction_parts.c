@@ -1,4 +1,5 @@
-/* The parts of transactions: each is an object of its own inside the request's tree. */
+/* The parts of transactions: each is an object of its own inside the request's tree. Called by
+ * programs that use the library; a request belongs to one thread at a time. */
 #include "client/request_internal.h"
 
 /* Adds {"Put": {"TableName": table}} to TransactItems. */

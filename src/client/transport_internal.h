@@ -21,16 +21,16 @@ struct attempt {
     struct str page; /* not STR_NULL: a GET of this path and query, in canonical form, instead of an
                       * operation; ends with NUL */
 
-    int status;             /* HTTP status; 0: no response */
+    int status;             /* HTTP status; 0: no answer */
     struct buf answer;      /* its body */
-    const char *failure;    /* no response: a code of the library, GRAMME_TIMED_OUT for example */
+    const char *failure;    /* no answer: a code of the library, GRAMME_TIMED_OUT for example */
     char detail[256];       /* details for the message */
     char request_id[128];   /* ends with NUL; "": none */
     bool renewed;           /* credentials had expired and were renewed */
     int64_t retry_after_ms; /* Retry-After of the server; -1: none */
 };
 
-/* Records a failure without a response. */
+/* Records a failure without an answer. */
 void attempt_fail(struct attempt *attempt, const char *failure, const char *format, ...)
     PRINTF_LIKE(3, 4);
 

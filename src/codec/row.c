@@ -1,4 +1,5 @@
-/* Encodes rows of items and index entries. Called when src/engine writes items. */
+/* Encodes rows of items and index entries. Called by src/engine: in evals, on threads of the store,
+ * and by checks and repairs on their main thread. */
 #include "codec/row.h"
 
 #include "base/bytes.h"

@@ -1,4 +1,5 @@
-/* Row keys of items and index entries. Called by src/engine for every read and write. */
+/* Row keys of items and index entries. Called by src/engine for every read and write, on the thread
+ * of the call or, for index entries, in evals. Keeps no state. */
 #include "codec/row_key.h"
 
 #include "base/bytes.h"

@@ -1,4 +1,5 @@
-/* Encodes and decodes backups. Called by src/engine. */
+/* Encodes and decodes backups. Called by src/engine, in evals and by its background threads; keeps
+ * no state. */
 #include "codec/stored_backup.h"
 
 #include "base/bytes.h"

@@ -1,4 +1,5 @@
-/* Encodes and decodes exports. Called by src/engine. */
+/* Encodes and decodes exports. Called by src/engine, in evals and for the threads of src/transfer;
+ * keeps no state. */
 #include "codec/stored_export.h"
 
 #include "base/bytes.h"

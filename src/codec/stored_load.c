@@ -1,4 +1,5 @@
-/* Encodes and decodes loads as maps of named fields. Called by src/engine. */
+/* Encodes and decodes loads (imports and bulk puts) as maps of named fields, so that a later
+ * version can add one. Called by src/engine, in evals and for the threads of src/transfer. */
 #include "codec/stored_load.h"
 
 #include "codec/stored_table.h"

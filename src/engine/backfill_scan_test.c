@@ -230,7 +230,8 @@ static void test_scan_beside_writes(void **state)
     write_item(before, WRITE_PUT, make_item(ITEMS, true));
     table_release(before);
     int64_t deadline_us = clock_monotonic_us() + 10 * 1000 * 1000;
-    while (!catalog_is_settled(engine, table)) { /* a service announces it */
+    while (!catalog_is_settled(
+        engine, table)) { /* the background thread of src/engine/follow.c announces it */
         assert_true(clock_monotonic_us() < deadline_us);
         usleep(100);
     }

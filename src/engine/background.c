@@ -1,4 +1,6 @@
-/* Background threads of the engine and their blocking store requests: see background.h. */
+/* Background threads of the engine and their blocking store requests: see background.h. Started and
+ * stopped by engine.c and by src/kinesis and src/transfer; background_main() runs on the new
+ * thread. */
 #include "engine/background.h"
 
 #include "base/clock.h"
@@ -55,7 +57,11 @@ bool background_start(struct background *background, struct engine *engine,
     background->round = round;
     background->started =
         pthread_create(&background->thread, NULL, background_main, background) == 0;
-    return background->started || err_set(err, ERR_INTERNAL, MESSAGE_NO_THREAD);
+    if (!background->started) {
+        return err_set(err, ERR_INTERNAL, MESSAGE_NO_THREAD);
+    }
+    pthread_setname_np(background->thread, "background");
+    return true;
 }
 
 bool background_is_stopping(const struct background *background)

@@ -62,6 +62,40 @@ static bool refuse_name(struct table_create *create, struct str row, bool is_res
                    MESSAGE_TABLE_EXISTS, STR_ARG(name));
 }
 
+/* Gives spaces to the items, the item collections and the indexes of a new table, from `space` on.
+ * Returns the next free one. */
+static uint32_t assign_spaces(struct table *table, uint32_t space, struct arena *arena)
+{
+    table->space = space++;
+    if (table->local_count > 0) {
+        table->collection_space = space++;
+    }
+    struct index *indexes = ARENA_ARRAY(arena, struct index, table->index_count + 1);
+    for (size_t i = 0; i < table->index_count; i++) {
+        indexes[i] = table->indexes[i];
+        indexes[i].space = space++;
+        indexes[i].since_version = table->version;
+    }
+    table->indexes = indexes;
+    return space;
+}
+
+/* Puts the row with the number of the next free space, which is the declared key 1. */
+static void put_next_space(struct store_batch *batch, struct arena *arena, uint32_t space)
+{
+    char *next = arena_bytes(arena, 4);
+    put_u32_be(next, space);
+    store_batch_put(batch, 1, str_make(next, 4));
+}
+
+static void drop_spaces(struct store_batch *batch, struct arena *arena, const uint32_t *spaces,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        store_batch_put_owned(batch, catalog_drop_key(arena, spaces[i]), STR(""));
+    }
+}
+
 static bool create_eval(struct store_update *update, const struct str *rows,
                         struct store_batch *batch)
 {
@@ -78,17 +112,7 @@ static bool create_eval(struct store_update *update, const struct str *rows,
     struct table table = *create->wanted;
     table.version = 1;
     uint32_t space = str_is_null(rows[1]) ? SPACE_FIRST_FREE : get_u32_be(rows[1].data);
-    table.space = space++;
-    if (table.local_count > 0) {
-        table.collection_space = space++;
-    }
-    struct index *indexes = ARENA_ARRAY(arena, struct index, table.index_count + 1);
-    for (size_t i = 0; i < table.index_count; i++) {
-        indexes[i] = table.indexes[i];
-        indexes[i].space = space++;
-        indexes[i].since_version = table.version;
-    }
-    table.indexes = indexes;
+    space = assign_spaces(&table, space, arena);
     create->stream_row = STR_NULL;
     if (table.stream != STREAM_NONE) {
         create->stream_row = stream_start(create->call.engine, &table, space++, batch, arena);
@@ -96,10 +120,8 @@ static bool create_eval(struct store_update *update, const struct str *rows,
     assert(table.space >= SPACE_FIRST_FREE);
     assert(space > table.space); /* it has not wrapped around */
     create->row = table_encode(arena, &table);
-    char *next = arena_bytes(arena, 4);
-    put_u32_be(next, space);
     store_batch_put(batch, 0, create->row);
-    store_batch_put(batch, 1, str_make(next, 4));
+    put_next_space(batch, arena, space);
     create->version = follow_version_after(rows[2]);
     store_batch_put(batch, 2, follow_version_row(arena, create->version));
     return true;
@@ -185,14 +207,11 @@ static bool change_eval(struct store_update *update, const struct str *rows,
     store_batch_put(batch, 0, change->row);
     assert(change->next_space >= next_space);
     if (change->next_space != next_space) {
-        char *next = arena_bytes(change->call.arena, 4);
-        put_u32_be(next, change->next_space);
-        store_batch_put(batch, 1, str_make(next, 4));
+        put_next_space(batch, change->call.arena, change->next_space);
     }
-    for (size_t i = 0; i < change->dropped_count; i++) {
+    if (change->dropped_count > 0) {
         update->frees = STORE_FREES_SPACES;
-        store_batch_put_owned(batch, catalog_drop_key(change->call.arena, change->dropped[i]),
-                              STR(""));
+        drop_spaces(batch, change->call.arena, change->dropped, change->dropped_count);
     }
     return true;
 }
@@ -294,9 +313,7 @@ static bool delete_eval(struct store_update *update, const struct str *rows,
     }
     uint32_t spaces[TABLE_SPACES_MAX];
     size_t count = catalog_table_spaces(&table, remove->is_kept, spaces);
-    for (size_t i = 0; i < count; i++) {
-        store_batch_put_owned(batch, catalog_drop_key(remove->call.arena, spaces[i]), STR(""));
-    }
+    drop_spaces(batch, remove->call.arena, spaces, count);
     return true;
 }
 

@@ -18,7 +18,7 @@ struct catalog_list {
     size_t *out_count;
     bool *out_more; /* there are further ones that are wanted */
 
-    struct store_range range; /* the engine's own, like the next */
+    struct store_range range; /* private to the engine, like the next member */
     struct arena scratch;
 };
 

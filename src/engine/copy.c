@@ -19,7 +19,7 @@ bool copy_fail(struct copy *copy, const char *what)
     return err_set(copy->err, ERR_INTERNAL, "%s", what);
 }
 
-void copy_tell(struct copy *copy, bool always)
+void copy_report_progress(struct copy *copy, bool always)
 {
     int64_t now_us = clock_monotonic_us();
     if ((always || now_us >= copy->reported_us + PROGRESS_US) && copy->options->progress != NULL) {
@@ -232,7 +232,7 @@ static bool copy_rows(struct copy *copy, struct buf *next)
         buf_add(next, chunk->is_last ? copy_last_key() : chunk->next);
         copy->progress.rows += chunk->count;
         copy->progress.bytes += chunk->bytes;
-        copy_tell(copy, false);
+        copy_report_progress(copy, false);
     }
     return true;
 }
@@ -343,7 +343,7 @@ static bool read_counters(struct copy *copy, struct arena *arena, uint32_t first
 }
 
 bool copy_each_counter(struct copy *copy,
-                       bool (*some)(struct copy *copy, const struct copy_counters *counters))
+                       bool (*visit)(struct copy *copy, const struct copy_counters *counters))
 {
     struct arena arena;
     arena_init(&arena);
@@ -356,7 +356,7 @@ bool copy_each_counter(struct copy *copy,
         arena_reset(&arena);
         struct copy_counters counters = {.count =
                                              MIN((size_t)(end - at), (size_t)COUNTERS_AT_ONCE)};
-        ok = read_counters(copy, &arena, at, &counters) && some(copy, &counters);
+        ok = read_counters(copy, &arena, at, &counters) && visit(copy, &counters);
     }
     arena_finish(&arena);
     return ok;
@@ -432,6 +432,22 @@ static void ends_written(struct store_update *update)
     CONTAINER_OF(update, struct log_scan, update)->done = true;
 }
 
+/* Advances the logs of the target to the ends that were found in the source. */
+static bool write_ends(struct log_scan *scan)
+{
+    struct copy *copy = scan->copy;
+    scan->done = false;
+    scan->update = (struct store_update){
+        .arena = &scan->arena,
+        .home = waiting_mailbox_box(copy->mailbox),
+        .eval = eval_ends,
+        .done = ends_written,
+    };
+    store_update(copy->target, &scan->update);
+    waiting_mailbox_run(copy->mailbox, &scan->done);
+    return scan->update.status == STORE_OK;
+}
+
 static bool advance_logs(struct copy *copy, uint32_t space)
 {
     struct log_scan scan = {.copy = copy, .space = space};
@@ -451,19 +467,7 @@ static bool advance_logs(struct copy *copy, uint32_t space)
     };
     store_range(copy->source, &scan.range);
     waiting_mailbox_run(copy->mailbox, &scan.done);
-    bool ok = scan.range.status == STORE_OK;
-    if (ok && scan.count > 0) {
-        scan.done = false;
-        scan.update = (struct store_update){
-            .arena = &scan.arena,
-            .home = waiting_mailbox_box(copy->mailbox),
-            .eval = eval_ends,
-            .done = ends_written,
-        };
-        store_update(copy->target, &scan.update);
-        waiting_mailbox_run(copy->mailbox, &scan.done);
-        ok = scan.update.status == STORE_OK;
-    }
+    bool ok = scan.range.status == STORE_OK && (scan.count == 0 || write_ends(&scan));
     mem_free(scan.ends);
     arena_finish(&scratch);
     arena_finish(&scan.arena);
@@ -535,7 +539,7 @@ bool store_copy(struct store *source, struct store *target, const struct copy_op
     chunk_reset(&copy->chunk);
     ok = ok &&
          (write_update(copy, eval_finished) || copy_fail(copy, "the target cannot be written"));
-    copy_tell(copy, true);
+    copy_report_progress(copy, true);
     buf_finish(&next);
     arena_finish(&copy->chunk.arena);
     waiting_mailbox_destroy(copy->mailbox);

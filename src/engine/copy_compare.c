@@ -80,7 +80,7 @@ static bool digest_store(struct copy *copy, struct store *store, struct digests 
         }
         copy->progress.rows += chunk->count;
         copy->progress.bytes += chunk->bytes;
-        copy_tell(copy, false);
+        copy_report_progress(copy, false);
         next.len = 0;
         buf_add(&next, chunk->is_last ? copy_last_key() : chunk->next);
     }

@@ -48,8 +48,8 @@ struct copy {
 struct str copy_last_key(void);
 /* Sets the error; returns false. */
 bool copy_fail(struct copy *copy, const char *what);
-/* Reports the progress: now and then, or `always`. */
-void copy_tell(struct copy *copy, bool always);
+/* Reports the progress, at most once per interval unless `always`. */
+void copy_report_progress(struct copy *copy, bool always);
 /* Reads rows from the key `from` on into copy->chunk, without counters and the cursor. */
 MUST_USE bool copy_read_chunk(struct copy *copy, struct store *store, struct str from);
 /* Reads the first row between two keys into copy->chunk, if there is one. */
@@ -62,11 +62,11 @@ struct copy_counters {
     struct store_count source[COUNTERS_AT_ONCE];
     struct store_count target[COUNTERS_AT_ONCE];
 };
-/* Reads the counters of all spaces and calls `some` for some at a time; ends if it returns false.
- */
+/* Reads the counters of all spaces in groups of at most COUNTERS_AT_ONCE and calls `visit` with
+ * each group; stops if it returns false. */
 MUST_USE bool copy_each_counter(struct copy *copy,
-                                bool (*some)(struct copy *copy,
-                                             const struct copy_counters *counters));
+                                bool (*visit)(struct copy *copy,
+                                              const struct copy_counters *counters));
 
 /* copy_compare.c: reads both stores and compares rows, counters, and what each table has. Fills in
  * *out and calls options->table. */

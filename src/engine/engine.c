@@ -35,6 +35,17 @@ static void wait_to_settle(const struct engine *engine)
     }
 }
 
+/* Reads the catalog, the streams and the clock, and starts the background threads. */
+static bool load(struct engine *engine, struct err *err)
+{
+    return background_start(&engine->housekeeper, engine, housekeeper_round, err) &&
+           copy_check_finished(engine->store, err) && follow_open(engine, err) &&
+           streams_load(engine, err) && engine_clock_load(engine, err) &&
+           background_start(&engine->backfill, engine, backfill_round, err) &&
+           background_start(&engine->expiry, engine, expiry_round, err) &&
+           background_start(&engine->recovery, engine, recovery_round, err);
+}
+
 bool engine_open(struct store *store, const struct engine_options *options, struct engine **out,
                  struct err *err)
 {
@@ -58,12 +69,7 @@ bool engine_open(struct store *store, const struct engine_options *options, stru
     background_prepare(&engine->backfill, engine);
     background_prepare(&engine->expiry, engine);
     background_prepare(&engine->recovery, engine);
-    if (!background_start(&engine->housekeeper, engine, housekeeper_round, err) ||
-        !copy_check_finished(store, err) || !follow_open(engine, err) ||
-        !streams_load(engine, err) || !engine_clock_load(engine, err) ||
-        !background_start(&engine->backfill, engine, backfill_round, err) ||
-        !background_start(&engine->expiry, engine, expiry_round, err) ||
-        !background_start(&engine->recovery, engine, recovery_round, err)) {
+    if (!load(engine, err)) {
         engine_close(engine);
         return false;
     }

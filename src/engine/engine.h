@@ -73,7 +73,7 @@ struct engine_call {
     void *owner;
     /* Reads of items by key that have more bytes in all end with ERR_TOO_MUCH_HERE; 0: no limit. */
     size_t bytes_max;
-    struct task task; /* the engine's own */
+    struct task task; /* private to the engine */
 };
 
 /* Checks whether the store accepts writes, by writing a row. call.err is set if it does not. The
@@ -160,7 +160,7 @@ struct table_change {
     struct store_batch *batch; /* for rows that the table's own row owns */
     bool awaits_recovery;      /* recovery_enable(): done() waits until the table can be restored */
 
-    struct store_update update; /* the engine's own, like all below */
+    struct store_update update; /* private to the engine, like all below */
     struct str row;
     struct str stream_row;
 };
@@ -296,7 +296,7 @@ struct items_write {
      * token, in call.arena. */
     struct str (*note)(struct items_write *write);
 
-    struct store_update update; /* the engine's own, like all below */
+    struct store_update update; /* private to the engine, like all below */
     size_t token_key;           /* index of the token's key; SIZE_MAX: none */
     struct item_collection *collections;
     size_t collection_count;
@@ -341,7 +341,7 @@ struct items_read {
     bool consistent;
     struct value last_key; /* VALUE_ABSENT: the range was read to its end */
 
-    struct store_range range; /* the engine's own, like all below */
+    struct store_range range; /* private to the engine, like all below */
     size_t past_count;        /* rows of `past` that were passed */
     struct store_get get;
     struct str *fetch_keys; /* table rows of the index entries read, with `fetch` */

@@ -224,7 +224,7 @@ static void repeat_failed(struct batch *batch)
     share->sweep->has_failed = share->sweep->has_failed || has_failed;
 }
 
-/* A batch that is not under way, emptied. */
+/* Returns an empty batch that is not in use. */
 static struct batch *free_batch(struct share *share)
 {
     for (;;) {

@@ -6,7 +6,7 @@
 #include "engine/engine_testing.h"
 #include "model/builder.h"
 
-/* Known to this test only: no service sweeps it. */
+/* Known to this test only: no background thread sweeps it. */
 static const struct table table = {
     .name = STR("Sessions"),
     .version = 3,

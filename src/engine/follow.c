@@ -1,4 +1,6 @@
-/* The background thread that follows the changes of other servers: see follow.h. */
+/* The background thread that follows the changes of other servers, and answers calls that change a
+ * table when all servers know the change: see follow.h. One thread per engine; calls hand over
+ * their changes under a lock. */
 #include "engine/follow.h"
 
 #include "base/bytes.h"

@@ -143,6 +143,22 @@ static int instant_cmp(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
+/* Adds the instants of the listed backups that need the history. False: one of them is being made.
+ */
+static bool add_instants(struct trim *trim)
+{
+    for (size_t i = 0; i < trim->list.count; i++) {
+        const struct backup *backup = &trim->list.entries[i].backup;
+        if (backup->table.history_space == trim->space) {
+            add_instant(trim, backup->instant_ns);
+            if (backup->instant_ns == 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* The instants of the backups that need this history. False: they are not known. */
 static bool collect_instants(struct trim *trim)
 {
@@ -169,13 +185,7 @@ static bool collect_instants(struct trim *trim)
         waiting_mailbox_run(trim->background->mailbox, &trim->is_listed);
         ok = trim->list.call.err.code == ERR_NONE;
         more = trim->list.more;
-        for (size_t i = 0; ok && i < trim->list.count; i++) {
-            const struct backup *backup = &trim->list.entries[i].backup;
-            if (backup->table.history_space == trim->space) {
-                add_instant(trim, backup->instant_ns);
-                ok = backup->instant_ns != 0;
-            }
-        }
+        ok = ok && add_instants(trim);
         after.len = 0;
         if (ok && trim->list.count > 0) {
             buf_add(&after, trim->list.entries[trim->list.count - 1].row_name);

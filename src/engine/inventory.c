@@ -223,6 +223,16 @@ static bool check_export(struct inventory *inventory, struct str value, inventor
     return true;
 }
 
+/* Whether a row of the catalog is a good one of those that are not counted. */
+static bool is_other_catalog_row(struct str key, struct str value)
+{
+    struct trusted_time time;
+    bool is_time = (is_part(key, "clock") && value.len == 9 && value.data[0] == 1) ||
+                   (is_part(key, "trusted-time") && trusted_time_decode(value, &time));
+    return is_time || is_part(key, "copy") || is_part(key, "load-token") ||
+           (is_part(key, "version") && value.len == 8);
+}
+
 static bool add_catalog_row(struct inventory *inventory, struct str key, struct str value,
                             inventory_report *report, void *context)
 {
@@ -259,11 +269,7 @@ static bool add_catalog_row(struct inventory *inventory, struct str key, struct 
     if (is_part(key, "import") || is_part(key, "bulk")) {
         return check_load(inventory, value, report, context);
     }
-    struct trusted_time time;
-    bool is_time = (is_part(key, "clock") && value.len == 9 && value.data[0] == 1) ||
-                   (is_part(key, "trusted-time") && trusted_time_decode(value, &time));
-    bool is_good = is_time || is_part(key, "copy") || is_part(key, "load-token") ||
-                   (is_part(key, "version") && value.len == 8);
+    bool is_good = is_other_catalog_row(key, value);
     if (!is_good) {
         report(context, STR(""), "a row of the catalog cannot be read");
     }
@@ -361,17 +367,19 @@ void inventory_seal(struct inventory *inventory, inventory_report *report, void 
     }
 }
 
+/* What the spaces with a fixed number hold. */
+static const char *const fixed[] = {
+    [0] = "rows of the store itself",
+    [SPACE_CATALOG] = "the catalog of tables",
+    [SPACE_FACTS] = "sizes of tables",
+    [SPACE_TOKENS] = "idempotency tokens",
+    [SPACE_TOKEN_EXPIRY] = "idempotency tokens by age",
+    [SPACE_NOTES] = "notes of parts above the engine",
+    [SPACE_RECORDS] = "users and policies of the server",
+};
+
 struct str inventory_describe(struct inventory *inventory, uint32_t space, struct arena *arena)
 {
-    static const char *const fixed[] = {
-        [0] = "rows of the store itself",
-        [SPACE_CATALOG] = "the catalog of tables",
-        [SPACE_FACTS] = "sizes of tables",
-        [SPACE_TOKENS] = "idempotency tokens",
-        [SPACE_TOKEN_EXPIRY] = "idempotency tokens by age",
-        [SPACE_NOTES] = "notes of parts above the engine",
-        [SPACE_RECORDS] = "users and policies of the server",
-    };
     if (space < COUNT_OF(fixed)) {
         return str_from_c(fixed[space]);
     }

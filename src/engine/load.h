@@ -38,7 +38,7 @@ struct load_start {
     struct str row_name; /* of the new one, or of the one with that token */
     bool is_repeated;    /* it is one with that token: nothing was started */
     struct str digest;   /* if it is repeated: of the first request */
-    struct str keys[2];  /* the engine's own, like the next */
+    struct str keys[2];  /* private to the engine, like the next member */
     struct store_update update;
 };
 /* Starts a load. */
@@ -74,7 +74,7 @@ struct load_list {
     struct load_entry *entries;
     size_t count;
     bool more;
-    struct catalog_list rows; /* the engine's own */
+    struct catalog_list rows; /* private to the engine */
 };
 /* Lists loads. */
 void engine_list_loads(struct load_list *list);

@@ -35,10 +35,7 @@ static size_t sort_rows(struct past_row *rows, size_t count)
 
 struct add {
     const struct engine *engine;
-    const struct table *table;
-    const struct index *index;
-    struct str lo;
-    struct str hi;
+    const struct past_range *range;
     struct arena *arena;
     struct past_row *rows;
     size_t count;
@@ -46,7 +43,8 @@ struct add {
 
 static void add_row(struct add *add, struct str key, struct str row)
 {
-    if (!str_is_null(key) && str_cmp(key, add->lo) >= 0 && str_cmp(key, add->hi) < 0) {
+    if (!str_is_null(key) && str_cmp(key, add->range->lo) >= 0 &&
+        str_cmp(key, add->range->hi) < 0) {
         add->rows[add->count++] = (struct past_row){.key = key, .row = row};
     }
 }
@@ -55,7 +53,7 @@ static struct str encode(const struct add *add, struct value item)
 {
     return value_is_absent(item)
                ? STR_NULL
-               : row_encode(add->arena, item, item_size(item), add->table->version);
+               : row_encode(add->arena, item, item_size(item), add->range->table->version);
 }
 
 /* The entry of an item in the index. */
@@ -63,8 +61,8 @@ static void add_entry(struct add *add, const struct past_write *write)
 {
     struct item_key key = {.row = write->row};
     struct str item_row = encode(add, write->old_item);
-    struct index_entry entry = index_entry_of(add->engine, add->table, add->index, &key,
-                                              write->old_item, item_row, add->arena);
+    struct index_entry entry = index_entry_of(add->engine, add->range->table, add->range->index,
+                                              &key, write->old_item, item_row, add->arena);
     add_row(add, entry.key, entry.row);
 }
 
@@ -74,7 +72,7 @@ static void add_absence(struct add *add, const struct past_write *write)
     struct item_key key = {.row = write->row};
     if (!value_is_absent(write->new_item)) {
         struct str entry =
-            index_entry_key(add->engine, add->index, &key, write->new_item, add->arena);
+            index_entry_key(add->engine, add->range->index, &key, write->new_item, add->arena);
         add_row(add, entry, STR_NULL);
     }
 }
@@ -87,31 +85,35 @@ static int compare_writes(const void *a, const void *b)
     return order != 0 ? order : (left > right) - (left < right); /* of one item in their order */
 }
 
-struct past past_before(const struct engine *engine, const struct table *table,
-                        const struct index *index, struct str lo, struct str hi,
-                        const struct past_write *writes, size_t count, struct arena *arena)
+/* Pointers to the writes, those of one item together and in their order. */
+static const struct past_write **sort_writes(const struct past_write *writes, size_t count,
+                                             struct arena *arena)
 {
     const struct past_write **sorted = ARENA_ARRAY(arena, const struct past_write *, count + 1);
-    struct add add = {
-        .engine = engine,
-        .table = table,
-        .index = index,
-        .lo = lo,
-        .hi = hi,
-        .arena = arena,
-        .rows = ARENA_ARRAY(arena, struct past_row, 2 * count + 1),
-    };
     for (size_t i = 0; i < count; i++) {
         sorted[i] = &writes[i];
     }
     if (count > 0) {
         qsort(sorted, count, sizeof(const struct past_write *), compare_writes);
     }
+    return sorted;
+}
+
+struct past past_before(const struct engine *engine, const struct past_range *range,
+                        const struct past_write *writes, size_t count, struct arena *arena)
+{
+    const struct past_write **sorted = sort_writes(writes, count, arena);
+    struct add add = {
+        .engine = engine,
+        .range = range,
+        .arena = arena,
+        .rows = ARENA_ARRAY(arena, struct past_row, 2 * count + 1),
+    };
     for (size_t i = 0; i < count; i++) {
         bool is_first = i == 0 || !str_eq(sorted[i - 1]->row, sorted[i]->row);
-        if (index == NULL && is_first) { /* the oldest write contains the previous row */
+        if (range->index == NULL && is_first) { /* the oldest write contains the previous row */
             add_row(&add, sorted[i]->row, encode(&add, sorted[i]->old_item));
-        } else if (index != NULL) {
+        } else if (range->index != NULL) {
             if (is_first) {
                 add_entry(&add, sorted[i]);
             }

@@ -24,11 +24,17 @@ struct past {
     size_t count;
 };
 
-/* Computes which rows of a table (`index` NULL) or index in the range lo <= key < hi were different
- * before `writes`, which are all writes of a period, in their order. The rows live in `arena` and
- * borrow from `writes`. */
-struct past past_before(const struct engine *engine, const struct table *table,
-                        const struct index *index, struct str lo, struct str hi,
+/* The rows lo <= key < hi of a table or index. */
+struct past_range {
+    const struct table *table;
+    const struct index *index; /* NULL: of the table */
+    struct str lo;
+    struct str hi;
+};
+
+/* Computes which rows of the range were different before `writes`, which are all writes of a
+ * period, in their order. The rows live in `arena` and borrow from `writes`. */
+struct past past_before(const struct engine *engine, const struct past_range *range,
                         const struct past_write *writes, size_t count, struct arena *arena);
 
 #endif

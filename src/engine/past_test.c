@@ -73,8 +73,9 @@ static void test_table(void **state)
                                                 .old_item = item(write->old),
                                                 .new_item = item(write->new)};
         }
-        struct past past = past_before(NULL, &table, NULL, str_from_c(rows[i].lo),
-                                       str_from_c(rows[i].hi), writes, count, &arena);
+        struct past_range range = {
+            .table = &table, .lo = str_from_c(rows[i].lo), .hi = str_from_c(rows[i].hi)};
+        struct past past = past_before(NULL, &range, writes, count, &arena);
         CHECK_STR_EQ(rows[i].name, text_of(past), str_from_c(rows[i].expected));
     }
 }

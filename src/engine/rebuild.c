@@ -1,56 +1,24 @@
-/* Rebuilds the rows of a store. Called by `gramme repair`, on its main thread. */
+/* Rebuilds the rows of a store. Called by `gramme repair`, on its main thread. The catalog is
+ * rebuilt by rebuild_catalog.c. */
 #include "engine/rebuild.h"
 
 #include <stdlib.h>
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "base/map.h"
 #include "base/mem.h"
-#include "codec/stored_backup.h"
-#include "codec/stored_export.h"
-#include "codec/stored_load.h"
-#include "codec/stored_table.h"
 #include "engine/derive.h"
 #include "engine/engine_internal.h"
-#include "engine/feed.h"
+#include "engine/rebuild_internal.h"
 #include "engine/stream_internal.h"
 
 /* Rows of items that are kept in memory because the items' own may be lost. */
 static const size_t evidence_bytes_max = (size_t)256 << 20;
 
-/* What an index entry contains of an item whose row may be lost. */
-struct evidence {
-    struct str
-        row; /* the whole row, from an index that projects all; else just the key's attributes */
-    bool is_whole;
-    bool is_used;
-};
-
-struct rebuilder {
-    struct rebuild_options options;
-    struct inventory inventory;
-    bool is_sealed;
-    bool is_second_pass;
-    int64_t now_s;
-    struct arena arena;  /* of one row */
-    struct arena kept;   /* of evidence */
-    struct map evidence; /* key of the item's row -> struct evidence */
-    size_t evidence_bytes;
-    struct str *evidence_keys; /* ascending; after the first pass */
-    size_t evidence_at;        /* the next that was not written yet */
-    uint64_t last_stamp;
-    struct rebuild_totals totals;
-
-    const struct table *collection_table;
-    char collection[STORE_PREFIX_LEN];
-    int64_t collection_bytes;
-};
-
 /* Findings ------------------------------------------------------------------------------------- */
 
-static void report(struct rebuilder *rebuilder, enum rebuild_loss loss, struct str table,
-                   const char *text)
+void rebuilder_report(struct rebuilder *rebuilder, enum rebuild_loss loss, struct str table,
+                      const char *text)
 {
     struct rebuild_finding finding = {.loss = loss, .table = table, .text = text};
     rebuilder->totals.lost += loss == REBUILD_LOST;
@@ -63,7 +31,7 @@ static void report_inventory(void *context, struct str table_name, const char *t
 {
     struct rebuilder *rebuilder = context;
     if (!rebuilder->is_second_pass) {
-        report(rebuilder, REBUILD_LOST, table_name, text);
+        rebuilder_report(rebuilder, REBUILD_LOST, table_name, text);
     }
 }
 
@@ -72,8 +40,8 @@ static void report_item(struct rebuilder *rebuilder, enum rebuild_loss loss,
 {
     struct arena *arena = &rebuilder->arena;
     struct str key = derive_key_text(arena, table, item);
-    report(rebuilder, loss, table->name,
-           arena_format(arena, "item %.*s %s", STR_ARG(key), what).data);
+    rebuilder_report(rebuilder, loss, table->name,
+                     arena_format(arena, "item %.*s %s", STR_ARG(key), what).data);
 }
 
 /* Creating ------------------------------------------------------------------------------------- */
@@ -123,8 +91,8 @@ static void restore_stream(struct rebuilder *rebuilder, const struct table *tabl
         info->role = SPACE_STREAM;
         info->stream = stream;
         info->extra = stream; /* put_streams() writes the row */
-        report(rebuilder, REBUILD_RESTORED, table->name,
-               "the description of the stream is computed from the table's");
+        rebuilder_report(rebuilder, REBUILD_RESTORED, table->name,
+                         "the description of the stream is computed from the table's");
     }
 }
 
@@ -232,11 +200,12 @@ static void end_first_pass(struct rebuilder *rebuilder)
     for (size_t i = 0; i < inventory->space_count; i++) {
         const struct space_info *info = &inventory->spaces[i];
         if (info->role == SPACE_UNKNOWN && info->found.count > 0) {
-            report(rebuilder, REBUILD_LOST, STR(""),
-                   arena_format(&rebuilder->arena,
-                                "%lld rows of space %u: the description of their table is lost",
-                                (long long)info->found.count, info->space)
-                       .data);
+            rebuilder_report(
+                rebuilder, REBUILD_LOST, STR(""),
+                arena_format(&rebuilder->arena,
+                             "%lld rows of space %u: the description of their table is lost",
+                             (long long)info->found.count, info->space)
+                    .data);
         }
     }
     sort_evidence(rebuilder);
@@ -245,7 +214,7 @@ static void end_first_pass(struct rebuilder *rebuilder)
 
 /* Writing -------------------------------------------------------------------------------------- */
 
-static void put(struct rebuilder *rebuilder, struct str key, struct str value)
+void rebuilder_put(struct rebuilder *rebuilder, struct str key, struct str value)
 {
     rebuilder->options.put(rebuilder->options.context, key, value);
 }
@@ -253,7 +222,7 @@ static void put(struct rebuilder *rebuilder, struct str key, struct str value)
 static void put_derived(void *context, const struct derived_row *row)
 {
     struct rebuilder *rebuilder = context;
-    put(rebuilder, row->key, row->value);
+    rebuilder_put(rebuilder, row->key, row->value);
     if (row->space->role == SPACE_INDEX) {
         struct space_info *info = inventory_find(&rebuilder->inventory, row->space->space);
         info->found.count++;
@@ -271,7 +240,7 @@ static void end_collection(struct rebuilder *rebuilder)
             &rebuilder->arena);
         char row[8];
         put_u64_le(row, (uint64_t)rebuilder->collection_bytes);
-        put(rebuilder, key, str_make(row, sizeof(row)));
+        rebuilder_put(rebuilder, key, str_make(row, sizeof(row)));
     }
     rebuilder->collection_table = NULL;
 }
@@ -303,8 +272,8 @@ static void lower_version(struct rebuilder *rebuilder, struct space_info *info,
     }
     if (info->extra == NULL) {
         info->extra = rebuilder; /* reported once */
-        report(rebuilder, REBUILD_UNCERTAIN, item->table->name,
-               "the newest description of the table is lost; the one before is used");
+        rebuilder_report(rebuilder, REBUILD_UNCERTAIN, item->table->name,
+                         "the newest description of the table is lost; the one before is used");
     }
     item->row_bytes =
         row_encode(&rebuilder->arena, item->row.item, item->row.size, item->table->version);
@@ -318,7 +287,7 @@ static void put_item(struct rebuilder *rebuilder, struct checked_item *item)
     info->found.count++;
     info->found.bytes += (int64_t)item->row.size;
     rebuilder->totals.items++;
-    put(rebuilder, item->key.row, item->row_bytes);
+    rebuilder_put(rebuilder, item->key.row, item->row_bytes);
     int64_t bytes = derive_rows(&rebuilder->inventory, item, rebuilder->now_s, false,
                                 &rebuilder->arena, put_derived, rebuilder);
     add_to_collection(rebuilder, item->table, item->key.row, bytes);
@@ -382,8 +351,8 @@ static void add_item(struct rebuilder *rebuilder, const struct space_info *info,
     const char *problem =
         derive_check_item(&rebuilder->inventory, table, key, value, &rebuilder->arena, &item);
     if (problem != NULL) {
-        report(rebuilder, REBUILD_LOST, table->name,
-               arena_format(&rebuilder->arena, "an item is lost: %s", problem).data);
+        rebuilder_report(rebuilder, REBUILD_LOST, table->name,
+                         arena_format(&rebuilder->arena, "an item is lost: %s", problem).data);
         return;
     }
     struct evidence *evidence =
@@ -411,7 +380,7 @@ static void add_stream_row(struct rebuilder *rebuilder, struct space_info *info,
         /* The last record that was trimmed or delivered: new ones need larger numbers. */
         rebuilder->last_stamp = MAX(rebuilder->last_stamp, stream_trim_decode(value).stamp);
     }
-    put(rebuilder, key, value);
+    rebuilder_put(rebuilder, key, value);
 }
 
 /* version (1), expiry in ms (8), ... */
@@ -419,7 +388,7 @@ static void add_token(struct rebuilder *rebuilder, struct str key, struct str va
 {
     enum { HEAD_LEN = 13 };
     if (value.len < HEAD_LEN || value.data[0] != 1 || key.len != STORE_PREFIX_LEN) {
-        report(rebuilder, REBUILD_LOST, STR(""), "an idempotency token is lost");
+        rebuilder_report(rebuilder, REBUILD_LOST, STR(""), "an idempotency token is lost");
         return;
     }
     char by_age[STORE_PREFIX_LEN + 8 + STORE_PART_LEN] = {0};
@@ -428,8 +397,8 @@ static void add_token(struct rebuilder *rebuilder, struct str key, struct str va
         by_age[STORE_PREFIX_LEN + i] = value.data[8 - i];
     }
     memcpy(by_age + STORE_PREFIX_LEN + 8, key.data + STORE_SPACE_LEN, STORE_PART_LEN);
-    put(rebuilder, key, value);
-    put(rebuilder, str_make(by_age, sizeof(by_age)), STR(""));
+    rebuilder_put(rebuilder, key, value);
+    rebuilder_put(rebuilder, str_make(by_age, sizeof(by_age)), STR(""));
 }
 
 /* Backups -------------------------------------------------------------------------------------- */
@@ -445,189 +414,14 @@ static void add_kept_row(struct rebuilder *rebuilder, struct space_info *info, s
                                      : derive_check_item(&rebuilder->inventory, info->table, key,
                                                          value, &rebuilder->arena, &item);
     if (problem != NULL) {
-        report(rebuilder, REBUILD_LOST, info->table->name,
-               arena_format(&rebuilder->arena, "an item of a backup is lost: %s", problem).data);
+        rebuilder_report(
+            rebuilder, REBUILD_LOST, info->table->name,
+            arena_format(&rebuilder->arena, "an item of a backup is lost: %s", problem).data);
         return;
     }
     info->found.count++;
     info->found.bytes += is_history ? (int64_t)value.len : (int64_t)item.row.size;
-    put(rebuilder, key, value);
-}
-
-/* The catalog ---------------------------------------------------------------------------------- */
-
-static bool is_part(struct str key, const char *part)
-{
-    char padded[STORE_PART_LEN] = {0};
-    memcpy(padded, part, strlen(part));
-    return memcmp(key.data + STORE_SPACE_LEN, padded, sizeof(padded)) == 0;
-}
-
-/* Whether the row of an import or bulk put can be read: the inventory reports others as lost. */
-static bool is_load(struct rebuilder *rebuilder, struct str value)
-{
-    struct load load;
-    struct err err = ERR_INIT(&rebuilder->arena);
-    return load_decode(&rebuilder->arena, value, &load, &err);
-}
-
-/* The same for an export. */
-static bool is_export(struct rebuilder *rebuilder, struct str value)
-{
-    struct export export;
-    struct err err = ERR_INIT(&rebuilder->arena);
-    return export_decode(&rebuilder->arena, value, &export, &err);
-}
-
-/* Whether a row of the catalog could be read in the first pass. What is to be dropped is not taken
- * over, so the rows that say so are not needed. */
-static bool is_taken_over(struct rebuilder *rebuilder, struct str key, struct str value)
-{
-    struct str sort = str_skip(key, STORE_PREFIX_LEN);
-    if (is_part(key, "kept")) {
-        return sort.len == 4 &&
-               inventory_find(&rebuilder->inventory, store_key_space(sort))->role == SPACE_KEPT;
-    }
-    if (is_part(key, "stream")) {
-        return sort.len == 4 &&
-               inventory_find(&rebuilder->inventory, store_key_space(sort))->role == SPACE_STREAM;
-    }
-    if (is_part(key, "feed")) {
-        return sort.len == 4 &&
-               inventory_find(&rebuilder->inventory, store_key_space(sort))->role == SPACE_FEED;
-    }
-    if (is_part(key, "import") || is_part(key, "bulk")) {
-        return is_load(rebuilder, value);
-    }
-    if (is_part(key, "export")) {
-        return is_export(rebuilder, value);
-    }
-    if (!is_part(key, "table")) {
-        return is_part(key, "load-token") || is_part(key, "export-file") ||
-               is_part(key, "export-token") || is_part(key, "clock") ||
-               is_part(key, "trusted-time") || is_part(key, "version");
-    }
-    for (size_t i = 0; i < rebuilder->inventory.table_count; i++) {
-        if (str_eq(rebuilder->inventory.tables[i]->name, sort)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A backup is saved if the history that it needs is known. */
-static bool is_backup_saved(struct rebuilder *rebuilder, struct str value)
-{
-    struct backup backup;
-    struct err err = ERR_INIT(&rebuilder->arena);
-    return backup_decode(&rebuilder->arena, value, &backup, &err) &&
-           inventory_find(&rebuilder->inventory, backup.table.history_space)->role == SPACE_HISTORY;
-}
-
-/* If the feed of a table could not be read, its destination is disabled: what would be recorded
- * could not be delivered. Returns whether the description was changed. */
-static bool disable_lost_feed(struct rebuilder *rebuilder, struct table *table)
-{
-    if (table->feed_space == 0 ||
-        inventory_find(&rebuilder->inventory, table->feed_space)->role == SPACE_FEED) {
-        return false;
-    }
-    struct kinesis_destination *destinations =
-        ARENA_ARRAY(&rebuilder->arena, struct kinesis_destination, table->destination_count + 1);
-    memcpy(destinations, table->destinations, table->destination_count * sizeof(*destinations));
-    size_t number = table_live_destination(table);
-    if (number != SIZE_MAX) {
-        destinations[number].state = DESTINATION_DISABLED;
-    }
-    table->destinations = destinations;
-    table->feed_space = 0;
-    table->feed_slots = 0;
-    report(rebuilder, REBUILD_LOST, table->name,
-           "changes for Kinesis are lost; the destination is disabled");
-    return true;
-}
-
-/* The description of a table, deleted or not, with as many backups as were found. */
-static void put_table(struct rebuilder *rebuilder, struct str key, struct str value)
-{
-    struct table table;
-    struct err err = ERR_INIT(&rebuilder->arena);
-    if (!table_decode(&rebuilder->arena, value, &table, &err)) {
-        return; /* it could be read in the first pass */
-    }
-    uint32_t backups = table.history_space == 0
-                           ? 0
-                           : inventory_find(&rebuilder->inventory, table.history_space)->backups;
-    bool is_changed = disable_lost_feed(rebuilder, &table);
-    if (is_changed || backups != table.history_holds) {
-        table.history_holds = backups;
-        value = table_encode(&rebuilder->arena, &table);
-    }
-    put(rebuilder, key, value);
-}
-
-static void put_catalog_row(struct rebuilder *rebuilder, struct str key, struct str value)
-{
-    if (is_part(key, "backup")) {
-        if (is_backup_saved(rebuilder, value)) {
-            put(rebuilder, key, value);
-        } else {
-            report(rebuilder, REBUILD_LOST, STR(""), "a backup is lost");
-        }
-    } else if (is_taken_over(rebuilder, key, value)) {
-        if (is_part(key, "table") || is_part(key, "kept")) {
-            put_table(rebuilder, key, value);
-        } else {
-            put(rebuilder, key, value);
-        }
-    }
-}
-
-static void put_next_space(struct rebuilder *rebuilder)
-{
-    const struct inventory *inventory = &rebuilder->inventory;
-    uint32_t next = MAX(inventory->next_space, (uint32_t)SPACE_FIRST_FREE);
-    if (inventory->space_count > 0) {
-        next = MAX(next, inventory->spaces[inventory->space_count - 1].space + 1);
-    }
-    char value[4];
-    put_u32_be(value, next);
-    put(rebuilder, catalog_key(&rebuilder->arena, "next", STR("")), str_make(value, sizeof(value)));
-}
-
-/* The rows of streams whose own were lost. */
-static void put_streams(struct rebuilder *rebuilder)
-{
-    for (size_t i = 0; i < rebuilder->inventory.space_count; i++) {
-        const struct space_info *info = &rebuilder->inventory.spaces[i];
-        if (info->role == SPACE_STREAM && info->extra != NULL) {
-            put(rebuilder, stream_catalog_key(&rebuilder->arena, info->space),
-                stream_row_encode(&rebuilder->arena, &info->stream->table, 0));
-        }
-    }
-}
-
-/* A table whose index is being deleted shows the index until its rows are deleted, which is the
- * case here. The engine finishes that at its start. */
-static void put_facts(struct rebuilder *rebuilder)
-{
-    for (size_t i = 0; i < rebuilder->inventory.space_count; i++) {
-        const struct space_info *info = &rebuilder->inventory.spaces[i];
-        bool has_size = info->role == SPACE_ITEMS || info->role == SPACE_INDEX ||
-                        info->role == SPACE_KEPT || info->role == SPACE_HISTORY ||
-                        info->role == SPACE_FEED;
-        if (has_size && info->found.count > 0) {
-            char row[STORE_COUNT_LEN];
-            store_count_encode(info->found, row);
-            put(rebuilder, space_fact_key(&rebuilder->arena, info->space, SPACE_SIZE),
-                str_make(row, sizeof(row)));
-        }
-        if ((info->role == SPACE_INDEX || info->role == SPACE_EXPIRY) &&
-            !str_is_null(info->cursor)) {
-            put(rebuilder, space_fact_key(&rebuilder->arena, info->space, SPACE_CURSOR),
-                info->cursor);
-        }
-    }
+    rebuilder_put(rebuilder, key, value);
 }
 
 /* Second pass ---------------------------------------------------------------------------------- */
@@ -638,16 +432,14 @@ static void add_in_second_pass(struct rebuilder *rebuilder, struct str key, stru
     uint32_t space = store_key_space(key);
     switch (space) {
     case SPACE_CATALOG:
-        put_catalog_row(rebuilder, key, value);
-        return;
-    case SPACE_RECORDS:
-        put(rebuilder, key, value);
+        rebuild_catalog_row(rebuilder, key, value);
         return;
     case SPACE_TOKENS:
         add_token(rebuilder, key, value);
         return;
+    case SPACE_RECORDS:
     case SPACE_NOTES:
-        put(rebuilder, key, value);
+        rebuilder_put(rebuilder, key, value);
         return;
     default:
         break;
@@ -685,10 +477,11 @@ static void report_missing(struct rebuilder *rebuilder)
     for (size_t i = 0; i < rebuilder->inventory.space_count; i++) {
         const struct space_info *info = &rebuilder->inventory.spaces[i];
         if (info->role == SPACE_ITEMS && info->size.count != info->found.count) {
-            report(rebuilder, REBUILD_LOST, info->table->name,
-                   arena_format(&rebuilder->arena, "%lld items were counted, %lld are saved",
-                                (long long)info->size.count, (long long)info->found.count)
-                       .data);
+            rebuilder_report(rebuilder, REBUILD_LOST, info->table->name,
+                             arena_format(&rebuilder->arena,
+                                          "%lld items were counted, %lld are saved",
+                                          (long long)info->size.count, (long long)info->found.count)
+                                 .data);
         }
     }
 }
@@ -702,9 +495,7 @@ void rebuilder_end_pass(struct rebuilder *rebuilder)
     }
     put_restored(rebuilder, STR_NULL);
     end_collection(rebuilder);
-    put_next_space(rebuilder);
-    put_streams(rebuilder);
-    put_facts(rebuilder);
+    rebuild_catalog_end(rebuilder);
     report_missing(rebuilder);
     rebuilder->totals.tables = rebuilder->inventory.table_count;
 }

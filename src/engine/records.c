@@ -69,6 +69,26 @@ static void change_done(struct store_update *update)
     CONTAINER_OF(update, struct change, update)->is_done = true;
 }
 
+static bool only_erases(const struct record_change *changes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!str_is_null(changes[i].value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum records_status status_of(const struct change *change, struct err *err)
+{
+    enum store_status status = change->update.status;
+    if (status == STORE_NO_WRITE && change->is_stale) {
+        return RECORDS_STALE;
+    }
+    engine_set_store_error(err, status);
+    return err->code == ERR_NONE ? RECORDS_CHANGED : RECORDS_FAILED;
+}
+
 enum records_status engine_change_records(struct engine *engine, int64_t revision,
                                           const struct record_change *changes, size_t change_count,
                                           struct err *err)
@@ -82,10 +102,6 @@ enum records_status engine_change_records(struct engine *engine, int64_t revisio
         keys[i + 1] = record_key(&arena, changes[i].kind, changes[i].name);
     }
     struct waiting_mailbox *mailbox = waiting_mailbox_create();
-    bool only_erases = true;
-    for (size_t i = 0; i < change_count; i++) {
-        only_erases = only_erases && str_is_null(changes[i].value);
-    }
     struct change change = {.revision = revision, .changes = changes, .count = change_count};
     change.update = (struct store_update){
         .keys = keys,
@@ -93,19 +109,14 @@ enum records_status engine_change_records(struct engine *engine, int64_t revisio
         .arena = &arena,
         .home = waiting_mailbox_box(mailbox),
         .eval = change_eval,
-        .frees = only_erases ? STORE_FREES_ROWS : STORE_FREES_NOTHING,
+        .frees = only_erases(changes, change_count) ? STORE_FREES_ROWS : STORE_FREES_NOTHING,
         .done = change_done,
     };
     store_update(engine->store, &change.update);
     waiting_mailbox_run(mailbox, &change.is_done);
     waiting_mailbox_destroy(mailbox);
-    enum store_status status = change.update.status;
     arena_finish(&arena);
-    if (status == STORE_NO_WRITE && change.is_stale) {
-        return RECORDS_STALE;
-    }
-    engine_set_store_error(err, status);
-    return err->code == ERR_NONE ? RECORDS_CHANGED : RECORDS_FAILED;
+    return status_of(&change, err);
 }
 
 /* Reading ----------------------------------------------------------------------------------- */

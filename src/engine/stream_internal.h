@@ -24,7 +24,7 @@ struct stream_entry {
     atomic_int references;
     _Atomic uint64_t known_since; /* version of the catalog in which it was enabled or disabled */
     _Atomic int64_t ended_ms;     /* when it was disabled; 0: it is enabled */
-    _Atomic int64_t closed_ms;    /* epochs that end by then get no more records */
+    _Atomic int64_t closed_ms;    /* epochs that end at or before this time get no more records */
     _Atomic int64_t last_epoch;   /* of a disabled stream without writers; -1: not known yet */
     /* When `trimmed` was last read; only if another server trims. */
     _Atomic int64_t horizon_read_us;

@@ -6,11 +6,11 @@
  * trusted time again, or an operator confirms it. Jumps of less than an hour are trusted, each on
  * its own: their sum has no limit, because a slow clock that is corrected in steps looks the same.
  *
- * The last trusted time is stored, so a jump while the server was stopped counts, too. How long
- * that was is known if the machine was not started again since. If it was (or another machine
- * stored the time), a clock that is an hour or more ahead is trusted if the kernel says that it is
- * synchronized; else trusted time is behind for `confirm_ms`. A clock that is set back is trusted
- * at once.
+ * The last trusted time is stored, so a jump while the server was stopped counts, too. If the
+ * machine has not rebooted, the boot clock shows how long the server was stopped. After a reboot,
+ * or if another machine stored the time, a wall clock that is an hour or more ahead is trusted only
+ * if the kernel reports it as synchronized; otherwise trusted time lags behind for `confirm_ms`. A
+ * clock that is set back is trusted at once.
  */
 #ifndef GRAMME_ENGINE_TRUSTED_CLOCK_H
 #define GRAMME_ENGINE_TRUSTED_CLOCK_H
@@ -56,9 +56,9 @@ struct trusted_time {
 
 /* Starts with the current wall clock. */
 void trusted_clock_init(struct trusted_clock *clock, int64_t confirm_ms);
-/* Continues from a stored trusted time: if the wall clock is far ahead of it, and of the time that
- * has passed since as far as that is known, it is trusted only if it `is_synchronized` and the
- * machine was started again since. */
+/* Continues from a stored trusted time. If the wall clock is more than TRUSTED_JUMP_MS ahead of the
+ * stored time plus the known elapsed time, it is trusted only if it `is_synchronized` and the
+ * machine has rebooted since. */
 enum trusted_look trusted_clock_resume(struct trusted_clock *clock,
                                        const struct trusted_time *stored, int64_t wall_ms,
                                        int64_t boot_ms, bool is_synchronized);
@@ -86,9 +86,8 @@ MUST_USE bool engine_clock_load(struct engine *engine, struct err *err);
 MUST_USE struct str engine_clock_key(struct arena *arena);
 /* Returns the row of the current trusted time. */
 MUST_USE struct str engine_clock_row(const struct engine *engine, struct arena *arena);
-/* Compares the clocks, logs changes, and stores trusted time now and then. On the background
- * thread.
- */
+/* Compares the clocks, logs changes, and stores trusted time after the first minute and then
+ * every ten minutes. On the background thread of expiry. */
 void engine_clock_look(struct background *background);
 /* Stores trusted time when the engine is closed, unless it was stored within the last minute.
  * Blocks.

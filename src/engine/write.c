@@ -126,12 +126,34 @@ static bool is_same_part(struct str a, struct str b)
     return memcmp(a.data + STORE_SPACE_LEN, b.data + STORE_SPACE_LEN, STORE_PART_LEN) == 0;
 }
 
-/* Updates one index; returns by how many bytes it grew. */
-static int64_t write_index(const struct engine *engine, struct item_write *write, size_t number,
-                           const struct index_entry *before, const struct index_entry *after,
-                           struct store_batch *batch, struct arena *arena)
+/* The evaluation of one write of a call. */
+struct evaluation {
+    const struct items_write *call;
+    struct item_write *write;
+    size_t key; /* index of its declared key */
+    struct str old_row;
+    struct row old;
+    struct item_collection *collection; /* or NULL */
+    struct store_batch *batch;
+    struct arena *arena;
+};
+
+/* The write units of changing the entry of an item: of its deletion and its insertion, if it moved.
+ */
+static double entry_units(const struct index_entry *before, const struct index_entry *after,
+                          bool moved)
 {
-    (void)engine;
+    double deleted = str_is_null(before->key) ? 0 : capacity_write_units(before->size);
+    double inserted = str_is_null(after->key) ? 0 : capacity_write_units(after->size);
+    return moved ? deleted + inserted : MAX(deleted, inserted);
+}
+
+/* Updates one index; returns by how many bytes it grew. */
+static int64_t write_index(const struct evaluation *evaluation, size_t number,
+                           const struct index_entry *before, const struct index_entry *after)
+{
+    struct item_write *write = evaluation->write;
+    struct store_batch *batch = evaluation->batch;
     const struct index *index = &write->table->indexes[number];
     bool had = !str_is_null(before->key);
     bool has = !str_is_null(after->key);
@@ -142,10 +164,7 @@ static int64_t write_index(const struct engine *engine, struct item_write *write
     if ((!had && !has) || (had && has && !moved && str_eq(before->row, after->row))) {
         return 0;
     }
-    double units = has && had && !moved ? capacity_write_units(MAX(before->size, after->size))
-                                        : (had ? capacity_write_units(before->size) : 0) +
-                                              (has ? capacity_write_units(after->size) : 0);
-    capacity_add_index(&write->capacity, number, units);
+    capacity_add_index(&write->capacity, number, entry_units(before, after, moved));
     if (had && (!has || moved)) {
         store_batch_erase_owned(batch, before->key);
     }
@@ -153,33 +172,35 @@ static int64_t write_index(const struct engine *engine, struct item_write *write
         store_batch_put_owned(batch, after->key, after->row);
     }
     int64_t grown = (int64_t)(has ? after->size : 0) - (int64_t)(had ? before->size : 0);
-    space_count(batch, arena, index->space, (int64_t)has - (int64_t)had, grown);
+    space_count(batch, evaluation->arena, index->space, (int64_t)has - (int64_t)had, grown);
     return grown;
 }
 
 /* Whether the index has an entry of the old item. */
-static bool is_indexed(const struct items_write *call, const struct item_write *write,
-                       const struct index *index, const struct row *old)
+static bool is_indexed(const struct evaluation *evaluation, const struct index *index)
 {
+    const struct items_write *call = evaluation->call;
     return index->status != STATUS_CREATING ||
-           backfill_scan_has(call->rows[cursor_of(call, index->space)->key], write->key.row,
-                             old->table_version, index->since_version);
+           backfill_scan_has(call->rows[cursor_of(call, index->space)->key],
+                             evaluation->write->key.row, evaluation->old.table_version,
+                             index->since_version);
 }
 
-static int64_t write_indexes(const struct items_write *call, struct item_write *write,
-                             const struct row *old, struct str old_row, struct str new_row,
-                             struct store_batch *batch, struct arena *arena)
+/* Updates all indexes; returns by how many bytes the local ones grew. */
+static int64_t write_indexes(const struct evaluation *evaluation, struct str new_row)
 {
-    const struct engine *engine = call->call.engine;
+    const struct engine *engine = evaluation->call->call.engine;
+    struct item_write *write = evaluation->write;
+    struct arena *arena = evaluation->arena;
     int64_t local_growth = 0;
     for (size_t i = 0; i < write->table->index_count; i++) {
         const struct index *index = &write->table->indexes[i];
-        struct value indexed = is_indexed(call, write, index, old) ? old->item : VALUE_ABSENT;
-        struct index_entry before =
-            index_entry_of(engine, write->table, index, &write->key, indexed, old_row, arena);
+        struct value indexed = is_indexed(evaluation, index) ? evaluation->old.item : VALUE_ABSENT;
+        struct index_entry before = index_entry_of(engine, write->table, index, &write->key,
+                                                   indexed, evaluation->old_row, arena);
         struct index_entry after = index_entry_of(engine, write->table, index, &write->key,
                                                   write->new_item, new_row, arena);
-        int64_t grown = write_index(engine, write, i, &before, &after, batch, arena);
+        int64_t grown = write_index(evaluation, i, &before, &after);
         if (index->kind == INDEX_LOCAL) {
             local_growth += grown;
         }
@@ -198,18 +219,6 @@ static bool decide(struct item_write *write, const struct row *old, struct arena
     write->old_size = old->size;
     return check_condition(write, old, arena) && make_new_item(write, old, arena);
 }
-
-/* The evaluation of one write of a call. */
-struct evaluation {
-    const struct items_write *call;
-    struct item_write *write;
-    size_t key; /* index of its declared key */
-    struct str old_row;
-    struct row old;
-    struct item_collection *collection; /* or NULL */
-    struct store_batch *batch;
-    struct arena *arena;
-};
 
 /* Whether the write changes nothing. Then the new item of an update is copied, because it may
  * borrow the old row, which is valid only until eval returns. */
@@ -248,22 +257,14 @@ static struct str apply_to_item(const struct evaluation *evaluation)
     return row;
 }
 
-/* Second step: adds everything that the write changes to the batch. Returns by how many bytes the
- * item collection grows. */
-static int64_t apply(const struct evaluation *evaluation)
+/* Adds the expiry row of the item, and the records of its change. */
+static void write_records(const struct evaluation *evaluation)
 {
     const struct items_write *call = evaluation->call;
-    struct item_write *write = evaluation->write;
+    const struct item_write *write = evaluation->write;
     const struct row *old = &evaluation->old;
     struct store_batch *batch = evaluation->batch;
     struct arena *arena = evaluation->arena;
-    assert(!value_is_absent(write->new_item) || !value_is_absent(old->item));
-    struct str new_row = apply_to_item(evaluation);
-    int64_t added =
-        (int64_t)!value_is_absent(write->new_item) - (int64_t)!value_is_absent(old->item);
-    int64_t grown = (int64_t)write->new_size - (int64_t)write->old_size;
-    space_count(batch, arena, write->table->space, added, grown);
-    grown += write_indexes(call, write, old, evaluation->old_row, new_row, batch, arena);
     if (write->table->ttl_space != 0) {
         expiry_write(call->call.engine, write, old, batch, arena);
     }
@@ -276,6 +277,22 @@ static int64_t apply(const struct evaluation *evaluation)
     if (write->table->history_space != 0) {
         history_append(write, evaluation->old_row, call->update.time_ns, batch, arena);
     }
+}
+
+/* Second step: adds everything that the write changes to the batch. Returns by how many bytes the
+ * item collection grows. */
+static int64_t apply(const struct evaluation *evaluation)
+{
+    const struct item_write *write = evaluation->write;
+    const struct row *old = &evaluation->old;
+    assert(!value_is_absent(write->new_item) || !value_is_absent(old->item));
+    struct str new_row = apply_to_item(evaluation);
+    int64_t added =
+        (int64_t)!value_is_absent(write->new_item) - (int64_t)!value_is_absent(old->item);
+    int64_t grown = (int64_t)write->new_size - (int64_t)write->old_size;
+    space_count(evaluation->batch, evaluation->arena, write->table->space, added, grown);
+    grown += write_indexes(evaluation, new_row);
+    write_records(evaluation);
     return grown;
 }
 
@@ -488,25 +505,10 @@ static bool has_newer_table(const struct items_write *call, size_t index)
                : row_decode(call->rows[index]).table_version > call->writes[index].table->version;
 }
 
-static bool write_eval(struct store_update *update, const struct str *rows,
-                       struct store_batch *batch)
+/* Evaluates all writes of the call. False: call->call.err is set, or a write has failed. */
+static bool evaluate_all(struct items_write *call, struct store_batch *batch)
 {
-    struct items_write *call = CONTAINER_OF(update, struct items_write, update);
     struct arena *arena = call->call.arena;
-    call->failed = false;
-    call->call.err = ERR_INIT(arena);
-    if (arena_is_over_budget(arena)) {
-        return err_set_over_budget(&call->call.err, arena->budget);
-    }
-    rows = update->is_prepared ? call->kept_rows : rows;
-    call->rows = rows;
-    if (call->token_key != SIZE_MAX && !check_token(call, rows[call->token_key])) {
-        return false;
-    }
-    for (size_t i = 0; i < call->collection_count; i++) {
-        call->collections[i].bytes = collection_bytes(rows[call->collections[i].key]);
-    }
-    expiry_erase_found(call, batch);
     for (size_t i = 0; i < call->write_count; i++) {
         struct item_write *write = &call->writes[i];
         if (has_newer_table(call, i)) {
@@ -528,14 +530,40 @@ static bool write_eval(struct store_update *update, const struct str *rows,
             return err_set_over_budget(&call->call.err, arena->budget);
         }
     }
-    if (call->failed) {
+    return !call->failed;
+}
+
+static void remember_token(struct items_write *call, struct store_batch *batch)
+{
+    struct str note = call->note == NULL ? STR("") : call->note(call);
+    token_remember(&call->update, batch, call->token_key, call->token_digest, note,
+                   trusted_clock_ms(&call->call.engine->clock));
+}
+
+static bool write_eval(struct store_update *update, const struct str *rows,
+                       struct store_batch *batch)
+{
+    struct items_write *call = CONTAINER_OF(update, struct items_write, update);
+    struct arena *arena = call->call.arena;
+    call->failed = false;
+    call->call.err = ERR_INIT(arena);
+    if (arena_is_over_budget(arena)) {
+        return err_set_over_budget(&call->call.err, arena->budget);
+    }
+    call->rows = update->is_prepared ? call->kept_rows : rows;
+    if (call->token_key != SIZE_MAX && !check_token(call, call->rows[call->token_key])) {
         return false;
     }
-    put_collections(call, batch, rows);
+    for (size_t i = 0; i < call->collection_count; i++) {
+        call->collections[i].bytes = collection_bytes(call->rows[call->collections[i].key]);
+    }
+    expiry_erase_found(call, batch);
+    if (!evaluate_all(call, batch)) {
+        return false;
+    }
+    put_collections(call, batch, call->rows);
     if (call->token_key != SIZE_MAX) {
-        struct str note = call->note == NULL ? STR("") : call->note(call);
-        token_remember(update, batch, call->token_key, call->token_digest, note,
-                       trusted_clock_ms(&call->call.engine->clock));
+        remember_token(call, batch);
     }
     return true;
 }
@@ -595,6 +623,22 @@ static bool only_deletes(const struct items_write *call)
     return deletes;
 }
 
+/* Declares the sizes of the item collections, each one once. */
+static size_t declare_collections(struct items_write *call, struct str *keys, size_t count)
+{
+    struct arena *arena = call->call.arena;
+    call->collection_count = 0;
+    call->collections = ARENA_ARRAY(arena, struct item_collection, call->write_count);
+    for (size_t i = 0; i < call->write_count; i++) {
+        struct item_write *write = &call->writes[i];
+        if (write->table->local_count > 0 && collection_of(call, write) == NULL) {
+            keys[count] = collection_key(write, arena);
+            call->collections[call->collection_count++].key = count++;
+        }
+    }
+    return count;
+}
+
 static void declare(struct items_write *call)
 {
     struct arena *arena = call->call.arena;
@@ -622,15 +666,7 @@ static void declare(struct items_write *call)
     };
     call->kept_rows = NULL;
     call->next = NULL;
-    call->collection_count = 0;
-    call->collections = ARENA_ARRAY(arena, struct item_collection, call->write_count);
-    for (size_t i = 0; i < call->write_count; i++) {
-        struct item_write *write = &call->writes[i];
-        if (write->table->local_count > 0 && collection_of(call, write) == NULL) {
-            keys[count] = collection_key(write, arena);
-            call->collections[call->collection_count++].key = count++;
-        }
-    }
+    count = declare_collections(call, keys, count);
     call->update.key_count = declare_cursors(call, keys, count);
 }
 

@@ -38,7 +38,7 @@ bool err_set_over_budget(struct err *err, const struct budget *budget);
 const char *err_wire_type(enum err_code code);
 /* The name without the namespace: "ValidationException". */
 const char *err_wire_name(enum err_code code);
-/* The status of the HTTP response. */
+/* The status of the HTTP answer. */
 int err_http_status(enum err_code code);
 
 #endif

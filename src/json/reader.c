@@ -1,4 +1,5 @@
-/* The JSON reader. Reads requests in the server (src/wire) and responses in the client library. */
+/* The JSON reader. Reads requests in the server (src/wire), responses in the client library, and
+ * documents such as policies. Runs on the caller's thread, one reader per text. */
 #include "json/reader.h"
 
 #include <stdlib.h>

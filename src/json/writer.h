@@ -1,5 +1,5 @@
 /* json/writer.h: writes JSON text to a buffer. The caller writes commas and colons itself, as parts
- * of literals: the structure of a response is known where it is written. */
+ * of literals: the structure of an answer is known where it is written. */
 #ifndef GRAMME_JSON_WRITER_H
 #define GRAMME_JSON_WRITER_H
 

@@ -101,6 +101,22 @@ static void note_success(struct worker *worker, const struct feed *feed, struct 
 
 /* --- windows --- */
 
+/* Computes the partition keys of the records of the window, and for each record the earliest time
+ * of it and the later ones of its slot. */
+static void describe_window(struct worker *worker)
+{
+    for (size_t i = 0; i < worker->record_count; i++) {
+        worker->done[i] = false;
+        record_partition_key(&worker->records[i], worker->keys[i]);
+    }
+    for (size_t i = worker->record_count; i-- > 0;) {
+        const struct feed_record *record = &worker->records[i];
+        bool is_last = i + 1 == worker->record_count || record[1].slot != record->slot;
+        int64_t time_ms = record->change.time_ms;
+        worker->times[i] = is_last ? time_ms : MIN(time_ms, worker->times[i + 1]);
+    }
+}
+
 /* Reads the first records of the slots, slot by slot, beginning with another one each time. */
 static bool read_window(struct worker *worker, const struct feed *feed, struct delivery *delivery)
 {
@@ -127,16 +143,7 @@ static bool read_window(struct worker *worker, const struct feed *feed, struct d
         bytes += read.bytes;
     }
     delivery->next_slot = (delivery->next_slot + 1) % feed->slot_count;
-    for (size_t i = 0; i < worker->record_count; i++) {
-        worker->done[i] = false;
-        record_partition_key(&worker->records[i], worker->keys[i]);
-    }
-    for (size_t i = worker->record_count; i-- > 0;) {
-        const struct feed_record *record = &worker->records[i];
-        bool is_last = i + 1 == worker->record_count || record[1].slot != record->slot;
-        int64_t time_ms = record->change.time_ms;
-        worker->times[i] = is_last ? time_ms : MIN(time_ms, worker->times[i + 1]);
-    }
+    describe_window(worker);
     return true;
 }
 
@@ -249,6 +256,19 @@ static void fill_wave(struct worker *worker, const struct feed *feed, struct del
     map_finish(&items);
 }
 
+/* Marks the records of the wave that the stream has accepted, and returns how many they are. */
+static size_t mark_taken(struct worker *worker, const struct wave *wave, size_t sent)
+{
+    size_t taken = 0;
+    for (size_t i = 0; i < sent; i++) {
+        if (!worker->put.failed[i]) {
+            worker->done[wave->numbers[i]] = true;
+            taken++;
+        }
+    }
+    return taken;
+}
+
 /* Sends all records of the window that are not done, while this server is the leader. False:
  * worker->put.problem says why. */
 static bool send_window(struct worker *worker, const struct feed *feed, struct delivery *delivery)
@@ -263,13 +283,7 @@ static bool send_window(struct worker *worker, const struct feed *feed, struct d
         if (!stream_put_send(&worker->put, worker->kinesis->client, &worker->background.stopping)) {
             return false;
         }
-        size_t taken = 0;
-        for (size_t i = 0; i < sent; i++) {
-            if (!worker->put.failed[i]) {
-                worker->done[wave.numbers[i]] = true;
-                taken++;
-            }
-        }
+        size_t taken = mark_taken(worker, &wave, sent);
         count(worker, &delivery->delivered, taken);
         if (taken == 0) {
             return false;

@@ -179,6 +179,17 @@ static bool open_client(struct kinesis *kinesis, struct err *err)
            err_set(err, ERR_VALIDATION, "--kinesis-endpoint: %s", problem.text);
 }
 
+static void prepare_worker(struct kinesis *kinesis, uint32_t number)
+{
+    struct worker *worker = &kinesis->workers[number];
+    worker->kinesis = kinesis;
+    worker->number = number;
+    atomic_init(&worker->must_read, true);
+    arena_init(&worker->arena);
+    arena_init(&worker->window_arena);
+    background_prepare(&worker->background, kinesis->engine);
+}
+
 bool kinesis_start(struct engine *engine, const struct kinesis_options *options,
                    struct kinesis **out, struct err *err)
 {
@@ -191,13 +202,7 @@ bool kinesis_start(struct engine *engine, const struct kinesis_options *options,
     pthread_mutex_init(&kinesis->lock, NULL);
     bool ok = open_client(kinesis, err);
     for (uint32_t i = 0; i < WORKER_COUNT; i++) {
-        struct worker *worker = &kinesis->workers[i];
-        worker->kinesis = kinesis;
-        worker->number = i;
-        atomic_init(&worker->must_read, true);
-        arena_init(&worker->arena);
-        arena_init(&worker->window_arena);
-        background_prepare(&worker->background, engine);
+        prepare_worker(kinesis, i);
     }
     if (ok) {
         engine_watch_catalog(engine, read_again, kinesis);
@@ -213,6 +218,20 @@ bool kinesis_start(struct engine *engine, const struct kinesis_options *options,
     return true;
 }
 
+static void finish_worker(struct worker *worker)
+{
+    background_finish(&worker->background);
+    while (worker->deliveries != NULL) {
+        struct delivery *delivery = worker->deliveries;
+        worker->deliveries = delivery->next;
+        free_delivery(delivery);
+    }
+    stream_put_finish(&worker->put);
+    buf_finish(&worker->data);
+    arena_finish(&worker->arena);
+    arena_finish(&worker->window_arena);
+}
+
 void kinesis_stop(struct kinesis *kinesis)
 {
     if (kinesis == NULL) {
@@ -223,17 +242,7 @@ void kinesis_stop(struct kinesis *kinesis)
         background_stop(&kinesis->workers[i].background);
     }
     for (size_t i = 0; i < WORKER_COUNT; i++) {
-        struct worker *worker = &kinesis->workers[i];
-        background_finish(&worker->background);
-        while (worker->deliveries != NULL) {
-            struct delivery *delivery = worker->deliveries;
-            worker->deliveries = delivery->next;
-            free_delivery(delivery);
-        }
-        stream_put_finish(&worker->put);
-        buf_finish(&worker->data);
-        arena_finish(&worker->arena);
-        arena_finish(&worker->window_arena);
+        finish_worker(&kinesis->workers[i]);
     }
     aws_client_close(kinesis->client);
     pthread_mutex_destroy(&kinesis->lock);

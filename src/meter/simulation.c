@@ -170,9 +170,9 @@ struct limit {
     const char *kind; /* "ProvisionedThroughput", "KeyRangeThroughput", ... */
 };
 
-static bool throttle(struct simulation *simulation, const struct simulated_table *state,
-                     const struct table *table, const struct limit *limit, struct meter *meter,
-                     struct arena *arena, struct throttling *out, struct err *err)
+static bool throttle(const struct simulated_table *state, const struct table *table,
+                     const struct limit *limit, struct meter *meter, struct arena *arena,
+                     struct throttling *out, struct err *err)
 {
     bool is_provisioned =
         state->settings.throttle == THROTTLE_PROVISIONED ||
@@ -180,7 +180,6 @@ static bool throttle(struct simulation *simulation, const struct simulated_table
     struct str region = engine_region(meter->engine);
     struct str account = engine_account(meter->engine);
     struct str index = limit->index == NULL ? STR("") : limit->index->name;
-    simulation->throttled++;
     out->reason = arena_format(arena, "%s%s%sExceeded", limit->index != NULL ? "Index" : "Table",
                                limit->is_write ? "Write" : "Read", limit->kind);
     out->resource = arena_format(arena, "arn:aws:dynamodb:%.*s:%.*s:table/%.*s%s%.*s",
@@ -343,7 +342,8 @@ static bool admit(struct meter *meter, struct simulated_table *state,
         (settings->throttle != THROTTLE_OFF && !is_within_limits(state, access, &limit)) ||
         !is_within_partition(state, access, arena, &limit);
     if (is_throttled) {
-        return throttle(simulation, state, access->table, &limit, meter, arena, out, err);
+        simulation->throttled++;
+        return throttle(state, access->table, &limit, meter, arena, out, err);
     }
     if (simulation_happens(state, settings->error_rate)) {
         simulation->errors++;

@@ -193,8 +193,8 @@ const struct past *simulation_past(struct meter_thread *thread, const struct ite
         return NULL;
     }
     struct past *past = ARENA_NEW(arena, struct past);
-    *past = past_before(thread->meter->engine, read->table, read->index, read->lo, read->hi, writes,
-                        count, arena);
+    struct past_range range = {read->table, read->index, read->lo, read->hi};
+    *past = past_before(thread->meter->engine, &range, writes, count, arena);
     if (past->count == 0) {
         return NULL;
     }

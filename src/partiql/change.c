@@ -1,4 +1,5 @@
-/* Translates SET and REMOVE of an UPDATE statement into a bound update. Called by statement.c. */
+/* Translates SET and REMOVE of an UPDATE statement into a bound update. Called by statement.c, on
+ * the thread of the request. */
 #include "err/messages.h"
 #include "partiql/translate_internal.h"
 

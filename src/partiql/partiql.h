@@ -16,7 +16,7 @@ enum statement_kind {
     STATEMENT_EXISTS, /* EXISTS(SELECT ...): a condition, for transactions */
 };
 
-/* A path in the list of a SELECT, and its name in the response: the last name of the path, with the
+/* A path in the list of a SELECT, and its name in the answer: the last name of the path, with the
  * indexes behind it. */
 struct column {
     struct expr_path path;

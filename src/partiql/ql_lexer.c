@@ -1,4 +1,5 @@
-/* Splits the text of a statement into tokens. Called by the parser. */
+/* Splits the text of a statement into tokens. Called by the parser, token by token, on the thread
+ * of the request. */
 #include "partiql/ql_lexer_internal.h"
 
 #define PLAIN  0

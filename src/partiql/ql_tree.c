@@ -1,4 +1,5 @@
-/* Positions of tokens for messages, and dumps of trees for tests. */
+/* Positions of tokens for the messages of errors, and dumps of trees for tests. Called by the
+ * parser and the translators, on the thread of the request. */
 #include "partiql/ql_tree_internal.h"
 
 #include "base/buf.h"

@@ -1,4 +1,5 @@
-/* ORDER BY. Called by select.c. */
+/* Checks ORDER BY against the key of the table or index, and finds the direction of the read.
+ * Called by select.c, on the thread of the request. */
 #include "plan/plan_internal.h"
 
 bool order_check(const struct planner *p, const struct branches *branches)

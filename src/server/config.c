@@ -126,7 +126,7 @@ static bool check_exposure(const struct setting *settings, const struct config *
     return config->auth == AUTH_ON || is_insecure || !is_open ||
            err_set(err, ERR_VALIDATION,
                    "--listen %.*s can be reached from other machines, which could read and change "
-                   "everything: use --auth on, or --insecure if that is wanted",
+                   "everything: use --auth on, or --insecure to allow this",
                    STR_ARG(settings[SETTING_listen].text));
 }
 

@@ -12,9 +12,9 @@
 
 struct insight_pages {
     struct meter *meter;       /* NULL: insight is off, and there are no such pages */
-    struct kinesis *kinesis;   /* has metrics, too; may be NULL */
-    struct engine *engine;     /* has metrics, too: the room of histories */
-    const struct guard *guard; /* has metrics, too */
+    struct kinesis *kinesis;   /* source of metrics; may be NULL */
+    struct engine *engine;     /* source of metrics: sizes of histories */
+    const struct guard *guard; /* source of metrics */
     struct str headers;        /* more header lines of answers, each with its end of line */
     /* Called before an answer is sent, for the audit log; may be NULL. */
     void (*answered)(struct insight_pages *pages, struct http_exchange *exchange, int status);

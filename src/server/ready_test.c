@@ -129,7 +129,7 @@ static void ask(size_t number)
     ready_handle(&ready, &asked[number].exchange);
 }
 
-static void check(size_t number, int status, const char *part)
+static void check_answer(size_t number, int status, const char *part)
 {
     assert_int_equal(asked[number].status, status);
     struct str body = buf_str(&asked[number].out);
@@ -144,8 +144,8 @@ static void test_ready(void **state)
     ask(0);
     assert_int_equal(asked[0].status, 0);
     end_probe(ERR_NONE);
-    check(0, 200, "{\"ready\":true,\"store\":\"writable\",\"queue\":\"ok\"");
-    check(0, 200, "\"memory\":\"ok\"");
+    check_answer(0, 200, "{\"ready\":true,\"store\":\"writable\",\"queue\":\"ok\"");
+    check_answer(0, 200, "\"memory\":\"ok\"");
 }
 
 /* Requests that come while a probe is under way, and in the second after it, begin none. */
@@ -157,17 +157,17 @@ static void test_one_probe_for_all(void **state)
     }
     end_probe(ERR_INTERNAL);
     assert_int_equal(probe_count, 1);
-    check(0, 503, "\"store\":\"not writable\"");
+    check_answer(0, 503, "\"store\":\"not writable\"");
     for (size_t i = REQUESTS / 2; i < REQUESTS - 1; i++) {
         ask(i);
-        check(i, 503, "\"store\":\"not writable\"");
+        check_answer(i, 503, "\"store\":\"not writable\"");
     }
     assert_int_equal(probe_count, 1);
     atomic_fetch_sub(&ready.ended_us, 1000 * 1000); /* a second passes */
     ask(REQUESTS - 1);
     end_probe(ERR_NONE);
     assert_int_equal(probe_count, 2);
-    check(REQUESTS - 1, 200, "\"store\":\"writable\"");
+    check_answer(REQUESTS - 1, 200, "\"store\":\"writable\"");
 }
 
 /* A write that waits for more than two seconds. */
@@ -177,18 +177,18 @@ static void test_queue(void **state)
     ask(0);
     wait_for_probe();
     ask(1);
-    check(1, 200, "\"queue\":\"ok\"");
+    check_answer(1, 200, "\"queue\":\"ok\"");
     atomic_fetch_sub(&ready.began_us, 2100 * 1000); /* time passes */
     ask(2);
-    check(2, 503, "\"store\":\"not writable\",\"queue\":\"full\"");
+    check_answer(2, 503, "\"store\":\"not writable\",\"queue\":\"full\"");
     end_probe(ERR_NONE);
-    check(0, 503, "\"store\":\"writable\",\"queue\":\"full\"");
+    check_answer(0, 503, "\"store\":\"writable\",\"queue\":\"full\"");
     ask(3);
-    check(3, 503, "\"queue\":\"full\"");
+    check_answer(3, 503, "\"queue\":\"full\"");
     atomic_fetch_sub(&ready.ended_us, 1000 * 1000);
     ask(4);
     end_probe(ERR_NONE);
-    check(4, 200, "\"queue\":\"ok\"");
+    check_answer(4, 200, "\"queue\":\"ok\"");
     assert_int_equal(probe_count, 2);
 }
 
@@ -201,14 +201,14 @@ static void test_silence(void **state)
     while (asked[0].status == 0) {
         waiting_mailbox_run_for(loop, 100);
     }
-    check(0, 503, "\"store\":\"not writable\",\"queue\":\"full\"");
+    check_answer(0, 503, "\"store\":\"not writable\",\"queue\":\"full\"");
     ask(1);
-    check(1, 503, "\"store\":\"not writable\",\"queue\":\"full\"");
+    check_answer(1, 503, "\"store\":\"not writable\",\"queue\":\"full\"");
     end_probe(ERR_NONE);
     atomic_fetch_sub(&ready.ended_us, 1000 * 1000);
     ask(2);
     end_probe(ERR_NONE);
-    check(2, 200, "\"store\":\"writable\",\"queue\":\"ok\"");
+    check_answer(2, 200, "\"store\":\"writable\",\"queue\":\"ok\"");
     assert_int_equal(probe_count, 2);
 }
 
@@ -220,13 +220,13 @@ static void test_memory(void **state)
     memory_pool_add(&pool, most);
     ask(0);
     end_probe(ERR_NONE);
-    check(0, 200, "\"memory\":\"ok\"");
+    check_answer(0, 200, "\"memory\":\"ok\"");
     memory_pool_add(&pool, 1);
     ask(1);
-    check(1, 503, "\"memory\":\"full\"");
+    check_answer(1, 503, "\"memory\":\"full\"");
     memory_pool_remove(&pool, most + 1);
     ask(2);
-    check(2, 200, "\"memory\":\"ok\"");
+    check_answer(2, 200, "\"memory\":\"ok\"");
 }
 
 /* Known without a probe. */
@@ -235,11 +235,11 @@ static void test_lease_and_draining(void **state)
     (void)state;
     has_lease = false;
     ask(0);
-    check(0, 503, "\"lease\":\"lost\"");
+    check_answer(0, 503, "\"lease\":\"lost\"");
     has_lease = true;
     ready_drain(&ready);
     ask(1);
-    check(1, 503, "\"stopping\":true");
+    check_answer(1, 503, "\"stopping\":true");
     assert_int_equal(probe_count, 0);
 }
 

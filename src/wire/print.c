@@ -1,4 +1,5 @@
-/* Prints parts of a request for messages, as Java's toString() does. Called by validate.c. */
+/* Prints parts of a request for messages, as Java's toString() does. Called by validate.c on the
+ * thread of the request, only when the request is refused. */
 #include "wire/print_internal.h"
 
 #include "base/utf8.h"

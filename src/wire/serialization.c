@@ -1,4 +1,5 @@
-/* Messages of SerializationException. Called by decode.c and value_json.c. */
+/* Messages of SerializationException. Called by decode.c and value_json.c on the thread of the
+ * request, only when the request is refused. */
 #include "wire/serialization_internal.h"
 
 /* If a list or map is an element, the service reports its own generic types. */

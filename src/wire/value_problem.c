@@ -1,4 +1,5 @@
-/* Messages about faults of values, as the service's two layers word them. Called by src/api. */
+/* Messages about faults of values, as the service's two layers word them. Called by src/api and
+ * src/archive, on their thread, only when a value is refused. */
 #include "base/base64.h"
 #include "err/messages.h"
 #include "json/writer.h"

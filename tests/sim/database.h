@@ -1,5 +1,5 @@
 /* tests/sim/database.h: an engine on a store, whose operations are called in this process: for
- * programs that let the store fail or crash below a real load. One thread at a time. */
+ * programs that make the store fail or crash under a realistic load. One thread at a time. */
 #ifndef GRAMME_TESTS_SIM_DATABASE_H
 #define GRAMME_TESTS_SIM_DATABASE_H
 

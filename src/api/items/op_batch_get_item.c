@@ -187,6 +187,22 @@ static bool check_duplicates(struct batch_get *op)
     return true;
 }
 
+/* Fills in op->tables from the request. */
+static void list_tables(struct batch_get *op)
+{
+    const struct wire_map *tables = &op->request.tables;
+    op->table_count = tables->count;
+    op->tables = ARENA_ARRAY(op->call->arena, struct batch_table, op->table_count);
+    for (size_t i = 0; i < op->table_count; i++) {
+        struct str given_name = tables->names[i];
+        op->tables[i] = (struct batch_table){
+            .given_name = given_name,
+            .name = api_table_of_key(op->call, given_name),
+            .request = ((struct keys_request *const *)tables->values)[i],
+        };
+    }
+}
+
 static bool check_request(struct batch_get *op)
 {
     struct api_call *call = op->call;
@@ -196,16 +212,7 @@ static bool check_request(struct batch_get *op)
         !wire_validate(&shape_batch_get, request, WORDING_CURRENT, &call->err)) {
         return false;
     }
-    op->table_count = request->tables.count;
-    op->tables = ARENA_ARRAY(call->arena, struct batch_table, op->table_count);
-    for (size_t i = 0; i < op->table_count; i++) {
-        struct str given_name = request->tables.names[i];
-        op->tables[i] = (struct batch_table){
-            .given_name = given_name,
-            .name = api_table_of_key(call, given_name),
-            .request = ((struct keys_request *const *)request->tables.values)[i],
-        };
-    }
+    list_tables(op);
     if (!api_check_table_arns(call) || !count_keys(op) || !check_mixture(op)) {
         return false;
     }
@@ -357,25 +364,9 @@ static void write_table(struct batch_get *op, struct batch_table *table, size_t 
     JSON_PUT(out, "]");
 }
 
-/* Writes a table's entry of UnprocessedKeys: the remaining keys with the request's settings, so
- * that the client can send it again unchanged. */
-static void write_unprocessed(struct batch_get *op, const struct batch_table *table)
+/* What a table of the request has beside its keys, so that the client can send it again. */
+static void write_options(struct buf *out, const struct keys_request *request)
 {
-    struct buf *out = op->call->out;
-    const struct keys_request *request = table->request;
-    json_write_string(out, table->given_name);
-    JSON_PUT(out, ":{\"Keys\":[");
-    const struct wire_item *keys = request->keys.elements;
-    size_t first = request->keys.count - table->unprocessed;
-    bool any = false;
-    for (size_t k = 0; k < request->keys.count; k++) {
-        if (k >= first || is_held_back(op, table->first + k)) {
-            buf_add(out, any ? STR(",") : STR(""));
-            value_json_write_item(out, keys[k].value);
-            any = true;
-        }
-    }
-    JSON_PUT(out, "]");
     if (request->consistent_read.given) {
         JSON_PUT(out, ",\"ConsistentRead\":");
         json_write_bool(out, request->consistent_read.value);
@@ -395,6 +386,43 @@ static void write_unprocessed(struct batch_get *op, const struct batch_table *ta
         buf_add(out, i == 0 ? STR(",\"AttributesToGet\":[") : STR(","));
         json_write_string(out, ((const struct str *)request->attributes_to_get.elements)[i]);
         buf_add(out, i + 1 == request->attributes_to_get.count ? STR("]") : STR(""));
+    }
+}
+
+/* Writes a table's entry of UnprocessedKeys: the remaining keys with the request's settings, so
+ * that the client can send it again unchanged. */
+static void write_unprocessed(struct batch_get *op, const struct batch_table *table)
+{
+    struct buf *out = op->call->out;
+    const struct keys_request *request = table->request;
+    json_write_string(out, table->given_name);
+    JSON_PUT(out, ":{\"Keys\":[");
+    const struct wire_item *keys = request->keys.elements;
+    size_t first = request->keys.count - table->unprocessed;
+    bool any = false;
+    for (size_t k = 0; k < request->keys.count; k++) {
+        if (k >= first || is_held_back(op, table->first + k)) {
+            buf_add(out, any ? STR(",") : STR(""));
+            value_json_write_item(out, keys[k].value);
+            any = true;
+        }
+    }
+    JSON_PUT(out, "]");
+    write_options(out, request);
+    JSON_PUT(out, "}");
+}
+
+static void write_all_unprocessed(struct batch_get *op)
+{
+    struct buf *out = op->call->out;
+    bool first = true;
+    JSON_PUT(out, ",\"UnprocessedKeys\":{");
+    for (size_t i = 0; i < op->table_count; i++) {
+        if (op->tables[i].unprocessed > 0 || any_is_held_back(op, &op->tables[i])) {
+            buf_add(out, first ? STR("") : STR(","));
+            write_unprocessed(op, &op->tables[i]);
+            first = false;
+        }
     }
     JSON_PUT(out, "}");
 }
@@ -417,16 +445,8 @@ static void batch_get_done(struct engine_call *engine_call)
         write_table(op, table, &bytes,
                     capacity_list_at(&capacities, call->arena, table->table, op->table_count));
     }
-    JSON_PUT(call->out, "},\"UnprocessedKeys\":{");
-    bool first = true;
-    for (size_t i = 0; i < op->table_count; i++) {
-        if (op->tables[i].unprocessed > 0 || any_is_held_back(op, &op->tables[i])) {
-            buf_add(call->out, first ? STR("") : STR(","));
-            write_unprocessed(op, &op->tables[i]);
-            first = false;
-        }
-    }
     JSON_PUT(call->out, "}");
+    write_all_unprocessed(op);
     api_member_capacities(call, &op->request.return_consumed_capacity, &capacities, false,
                           CAPACITY_READ);
     api_end(call);

@@ -308,6 +308,28 @@ static void member_done(struct engine_call *engine_call)
     }
 }
 
+/* Prepares a write. False: a simulated limit refuses it with *refused, and it is unprocessed. */
+static bool admit_member(struct batch_write *op, struct batch_member *member, struct err *refused)
+{
+    struct api_call *call = op->call;
+    member->engine = (struct items_write){
+        .call = api_engine_call(call, member_done),
+        .writes = &member->write,
+        .write_count = 1,
+    };
+    write_describe(&member->access,
+                   member->write.kind == WRITE_PUT ? "BatchWriteItem Put" : "BatchWriteItem Delete",
+                   &member->write);
+    api_meter(call, &member->access);
+    member->is_unprocessed = !api_admit(call, &member->access);
+    if (member->is_unprocessed) {
+        member->access.err = call->err.code;
+        *refused = call->err;
+        call->err = ERR_INIT(call->arena);
+    }
+    return !member->is_unprocessed;
+}
+
 void op_batch_write_item(struct api_call *call)
 {
     struct batch_write *op = ARENA_NEW(call->arena, struct batch_write);
@@ -319,24 +341,8 @@ void op_batch_write_item(struct api_call *call)
     struct items_write *calls[BATCH_WRITES_MAX];
     struct err refused = ERR_INIT(call->arena);
     for (size_t i = 0; i < op->member_count; i++) {
-        struct batch_member *member = &op->members[i];
-        member->engine = (struct items_write){
-            .call = api_engine_call(call, member_done),
-            .writes = &member->write,
-            .write_count = 1,
-        };
-        write_describe(&member->access,
-                       member->write.kind == WRITE_PUT ? "BatchWriteItem Put"
-                                                       : "BatchWriteItem Delete",
-                       &member->write);
-        api_meter(call, &member->access);
-        member->is_unprocessed = !api_admit(call, &member->access);
-        if (member->is_unprocessed) {
-            member->access.err = call->err.code;
-            refused = call->err;
-            call->err = ERR_INIT(call->arena);
-        } else {
-            calls[op->open_count++] = &member->engine;
+        if (admit_member(op, &op->members[i], &refused)) {
+            calls[op->open_count++] = &op->members[i].engine;
         }
     }
     if (op->open_count == 0) { /* all writes were refused: the call fails */

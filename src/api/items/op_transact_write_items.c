@@ -282,6 +282,27 @@ static void digest_text(struct builder *builder, struct str text)
     builder_add_string(builder, str_is_null(text) ? STR("") : text);
 }
 
+static void digest_action(struct builder *builder, const struct action_request *action)
+{
+    digest_text(builder, action->table_name);
+    builder_add_value(builder, action->key.given ? action->key.value : action->item.value);
+    digest_text(builder, action->update_expression);
+    digest_text(builder, action->condition_expression);
+    digest_text(builder, action->return_on_failure.text);
+    size_t open = builder_open(builder, VALUE_M);
+    for (size_t k = 0; k < action->names.count; k++) {
+        builder_add_key(builder, action->names.names[k]);
+        builder_add_string(builder, ((const struct str *)action->names.values)[k]);
+    }
+    builder_close_map(builder, open, (uint32_t)action->names.count);
+    open = builder_open(builder, VALUE_M);
+    for (size_t k = 0; k < action->values.count; k++) {
+        builder_add_key(builder, action->values.names[k]);
+        builder_add_value(builder, ((const struct wire_value *)action->values.values)[k].value);
+    }
+    builder_close_map(builder, open, (uint32_t)action->values.count);
+}
+
 /* Returns a digest of everything that determines what the request does. The order of names and
  * values does not matter. */
 static struct str request_digest(struct transact_write *op)
@@ -290,26 +311,8 @@ static struct str request_digest(struct transact_write *op)
     struct builder builder;
     builder_init(&builder, arena, 1024);
     for (size_t i = 0; i < op->count; i++) {
-        const struct action_request *action = op->actions[i];
         builder_add_int64(&builder, op->writes[i].kind);
-        digest_text(&builder, action->table_name);
-        builder_add_value(&builder, action->key.given ? action->key.value : action->item.value);
-        digest_text(&builder, action->update_expression);
-        digest_text(&builder, action->condition_expression);
-        digest_text(&builder, action->return_on_failure.text);
-        size_t open = builder_open(&builder, VALUE_M);
-        for (size_t k = 0; k < action->names.count; k++) {
-            builder_add_key(&builder, action->names.names[k]);
-            builder_add_string(&builder, ((const struct str *)action->names.values)[k]);
-        }
-        builder_close_map(&builder, open, (uint32_t)action->names.count);
-        open = builder_open(&builder, VALUE_M);
-        for (size_t k = 0; k < action->values.count; k++) {
-            builder_add_key(&builder, action->values.names[k]);
-            builder_add_value(&builder,
-                              ((const struct wire_value *)action->values.values)[k].value);
-        }
-        builder_close_map(&builder, open, (uint32_t)action->values.count);
+        digest_action(&builder, op->actions[i]);
     }
     return transact_digest(&builder, arena);
 }

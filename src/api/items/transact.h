@@ -26,7 +26,7 @@ struct transact_read {
     const struct table **tables; /* the table of each item */
     const struct item_key *keys;
     size_t count;
-    /* Returns the value that the response has for an item that exists; VALUE_ABSENT: none. Called
+    /* Returns the value that the answer has for an item that exists; VALUE_ABSENT: none. Called
      * for each item in order. */
     struct value (*project)(struct transact_read *read, size_t i, struct value item);
     /* Sets the operation and attributes of *access for item i, for the meter; the counts are set
@@ -34,7 +34,7 @@ struct transact_read {
     void (*describe)(struct transact_read *read, size_t i, struct meter_access *access);
     struct items_get get;
 };
-/* Starts the read; when it is done, writes the response and ends the call. *read must live as long
+/* Starts the read; when it is done, writes the answer and ends the call. *read must live as long
  * as the call. */
 void transact_read_start(struct transact_read *read);
 

@@ -1,5 +1,5 @@
 /* api/items/write_item.h: one write of an item, for PutItem, UpdateItem and DeleteItem: request
- * members, condition, response. All functions run on the thread of the call; one that returns false
+ * members, condition, answer. All functions run on the thread of the call; one that returns false
  * has set call->err, or *err if it has that parameter. */
 #ifndef GRAMME_API_ITEMS_WRITE_ITEM_H
 #define GRAMME_API_ITEMS_WRITE_ITEM_H
@@ -81,7 +81,7 @@ void write_describe(struct meter_access *access, const char *operation,
 /* Adds the result of the write to *access. */
 void write_describe_outcome(struct meter_access *access, const struct item_write *write);
 
-/* Sends the write to the engine; when it is done, writes the response and ends the call.
+/* Sends the write to the engine; when it is done, writes the answer and ends the call.
  * `operation` is the meter's name, a string literal. */
 void write_item_run(struct write_item *op, const char *operation);
 

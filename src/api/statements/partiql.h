@@ -1,6 +1,6 @@
 /* api/statements/partiql.h: functions that ExecuteStatement, BatchExecuteStatement and
  * ExecuteTransaction share: parse a statement, find its table, convert it to a write, and write
- * rows to the response. All run on the thread of the call. A function that returns false has set
+ * rows to the answer. All run on the thread of the call. A function that returns false has set
  * *err. */
 #ifndef GRAMME_API_STATEMENTS_PARTIQL_H
 #define GRAMME_API_STATEMENTS_PARTIQL_H

@@ -1,4 +1,4 @@
-/* api/tables/insights.h: Contributor Insights of a table or global index, as responses show it. */
+/* api/tables/insights.h: Contributor Insights of a table or global index, as answers show it. */
 #ifndef GRAMME_API_TABLES_INSIGHTS_H
 #define GRAMME_API_TABLES_INSIGHTS_H
 
@@ -15,7 +15,7 @@ struct insights_of {
 const struct insights *insights_settings(struct insights_of of);
 /* Whether the status is DISABLED: neither enabled nor DISABLING. */
 bool insights_is_disabled(struct api_call *call, struct insights_of of);
-/* Writes the members that all responses have: TableName, IndexName, ContributorInsightsStatus and,
+/* Writes the members that all answers have: TableName, IndexName, ContributorInsightsStatus and,
  * if it has ever been enabled, ContributorInsightsMode. */
 void insights_write_summary(struct api_call *call, struct insights_of of);
 /* Writes the member ContributorInsightsRuleList: the names of the rules that the service makes.

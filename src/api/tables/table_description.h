@@ -1,4 +1,4 @@
-/* api/tables/table_description.h: writes descriptions of tables as JSON, for the responses of the
+/* api/tables/table_description.h: writes descriptions of tables as JSON, for the answers of the
  * table operations. All functions append to call->out. */
 #ifndef GRAMME_API_TABLES_TABLE_DESCRIPTION_H
 #define GRAMME_API_TABLES_TABLE_DESCRIPTION_H
@@ -17,7 +17,7 @@ struct description {
 };
 /* Writes a TableDescription as an object. */
 void describe_table(struct api_call *call, const struct description *description);
-/* Writes the TableDescription of DeleteTable's response, which has neither keys nor indexes nor the
+/* Writes the TableDescription of DeleteTable's answer, which has neither keys nor indexes nor the
  * creation date. */
 void describe_deleted_table(struct api_call *call, const struct table *table);
 
