@@ -13,6 +13,7 @@ enum { KIND_COUNT = BAD_BUT_FOR_PROBE + 1 };
 
 static atomic_int to_fail[KIND_COUNT];
 static atomic_int failed[KIND_COUNT];
+static atomic_int log_thread;  /* the thread that wrote to a .wal last, while a kind was armed */
 static atomic_int armed_count; /* number of armed kinds; if 0, file names are not looked up */
 
 void bad_disk_fail(enum bad_disk_kind kind, int count)
@@ -25,6 +26,11 @@ void bad_disk_fail(enum bad_disk_kind kind, int count)
 int bad_disk_failures(enum bad_disk_kind kind)
 {
     return atomic_load(&failed[kind]);
+}
+
+int bad_disk_log_thread(void)
+{
+    return atomic_load(&log_thread);
 }
 
 void bad_disk_heal(void)
@@ -77,6 +83,9 @@ ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
         if (is_state && is_due(BAD_LOG_STATE)) {
             errno = EIO;
             return -1;
+        }
+        if (ends_with(name, ".wal")) {
+            atomic_store(&log_thread, gettid());
         }
         if (ends_with(name, ".wal") && is_due(BAD_LOG_WRITE)) {
             const struct iovec *last = &parts[count - 1];

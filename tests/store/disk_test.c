@@ -101,6 +101,39 @@ static void groups_are_run_again_after_a_failed_sync(void **state)
     count_in_groups(*state, BAD_LOG_SYNC);
 }
 
+/* As count_once(), by a thread that may block. */
+static enum store_status count_here(struct client *client)
+{
+    struct str key = count_key(client);
+    struct change change;
+    client_prepare(client, &change, &key, 1, eval_count, NULL);
+    change.update.home->may_block = true;
+    store_update(client->store, &change.update);
+    change.update.home->may_block = false;
+    return client_finish(&change);
+}
+
+/* A thread that commits its own update does not repair anything: the committer does, and tries
+ * again. */
+static void the_committer_repairs(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client *client = client_create(fixture);
+    bad_disk_fail(BAD_TABLE_WRITE, 1); /* none is written: only watches the log */
+    assert_int_equal(count_here(client), STORE_OK);
+    assert_int_equal(bad_disk_log_thread(), gettid());
+    bad_disk_fail(BAD_LOG_WRITE, 1);
+    assert_int_equal(count_here(client), STORE_OK);
+    assert_int_equal(bad_disk_failures(BAD_LOG_WRITE), 1);
+    assert_int_not_equal(bad_disk_log_thread(), gettid());
+    assert_int_equal(bad_disk_failures(BAD_TABLE_WRITE), 0);
+    bad_disk_heal();
+    assert_int_equal(count_here(client), STORE_OK);
+    check_count(client, 3);
+    fixture_reopen(fixture);
+    check_count(client, 3);
+}
+
 static bool eval_never(void *context, struct arena *arena, const struct str *rows,
                        struct store_batch *batch)
 {
@@ -833,6 +866,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         DISK_TEST(groups_are_run_again_after_a_failed_write),
         DISK_TEST(groups_are_run_again_after_a_failed_sync),
+        DISK_TEST(the_committer_repairs),
         DISK_TEST(a_full_disk_refuses_and_recovers),
         DISK_TEST(a_log_that_cannot_be_written),
         DISK_TEST(a_log_that_cannot_be_synced),

@@ -26,7 +26,8 @@ struct rocks_group {
     bool must_evaluate; /* expensive updates are evaluated here, not prepared */
     bool closing;
 
-    /* Of the last commit: number of updates, when it ended, and how long it took. */
+    /* Of the last commit: when it began, number of updates, when it ended, how long it took. */
+    int64_t begun_ns;
     int last_count;
     int64_t last_ns;
     int64_t last_took_ns;
@@ -96,6 +97,9 @@ void rocks_drops_written(struct rocks *rocks);
 /* group_commit.c */
 /* Writes the group and sets the status of each update. The caller answers them. */
 void rocks_group_commit(struct rocks_group *group);
+/* The same for a group of one update, without a second attempt, and empties the list of updates.
+ * Returns false if nothing was written because the disk failed: the update can be started again. */
+MUST_USE bool rocks_group_try_commit(struct rocks_group *group);
 
 /* group_answers.c */
 /* Posts each update of the group to its home, and empties the list of updates. */

@@ -156,29 +156,22 @@ void *rocks_committer_main(void *arg)
 }
 
 /* Carries out an update on the thread that starts it. Returns false, and does nothing, if other
- * updates are queued, if the update would have to wait for more than its own commit, or if the
- * thread is inside the gate: a failed commit would wait until it leaves. */
+ * updates are queued, or if the update would have to wait for more than its own commit. Also if the
+ * disk fails: the committer resumes writing and starts the update again. */
 static bool commit_here(struct rocks *rocks, struct store_update *update)
 {
-    if (gate_thread_is_inside() || !inbox_is_empty(&rocks->updates) ||
-        pthread_mutex_trylock(&rocks->turn) != 0) {
+    if (!inbox_is_empty(&rocks->updates) || pthread_mutex_trylock(&rocks->turn) != 0) {
         return false;
     }
     struct rocks_group *group = rocks->group;
-    bool joined = !rocks->health.broken && group->preparations.exclusive == NULL &&
-                  rocks_group_join(group, update, TIER_CACHED) == EVALUATED;
-    if (joined) {
-        rocks_group_commit(group);
-        group->member_count = 0;
-        if (UNLIKELY(rocks->health.broken)) {
-            inbox_nudge(&rocks->updates); /* the committer waits for the disk and resumes */
-        }
-    }
+    bool done = !rocks->health.broken && group->preparations.exclusive == NULL &&
+                rocks_group_join(group, update, TIER_CACHED) == EVALUATED &&
+                rocks_group_try_commit(group);
     pthread_mutex_unlock(&rocks->turn);
-    if (joined) {
+    if (done) {
         update->done(update);
     }
-    return joined;
+    return done;
 }
 
 void rocks_update(struct store *store, struct store_update *update, bool is_alone)

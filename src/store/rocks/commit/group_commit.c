@@ -113,29 +113,48 @@ static void leave_undecided(struct rocks_group *group)
     }
 }
 
+/* Writes the group, which has updates or drops. Unless it was written, all expensive updates must
+ * be prepared again. */
+static enum written begin_commit(struct rocks_group *group)
+{
+    assert(group->member_count <= GROUP_UPDATES_MAX);
+    group->begun_ns = clock_monotonic_ns();
+    group->last_count = (int)group->member_count;
+    enum written written = write_group(group);
+    if (written != WRITTEN) {
+        preparations_invalidate(&group->preparations);
+    }
+    if (written == PERHAPS_WRITTEN) {
+        leave_undecided(group);
+    }
+    return written;
+}
+
+static void end_commit(struct rocks_group *group)
+{
+    rocks_group_clear(group);
+    preparations_start(&group->preparations);
+    group->last_ns = clock_monotonic_ns();
+    group->last_took_ns = group->last_ns - group->begun_ns;
+}
+
 void rocks_group_commit(struct rocks_group *group)
 {
     if (group->member_count == 0 && group->rocks->drop_count == 0) {
         preparations_start(&group->preparations);
         return;
     }
-    assert(group->member_count <= GROUP_UPDATES_MAX);
-    int64_t start_ns = clock_monotonic_ns();
-    group->last_count = (int)group->member_count;
-    switch (write_group(group)) {
-    case WRITTEN:
-        break;
-    case NOT_WRITTEN:
-        preparations_invalidate(&group->preparations);
+    if (begin_commit(group) == NOT_WRITTEN) {
         commit_one_by_one(group);
-        break;
-    case PERHAPS_WRITTEN:
-        preparations_invalidate(&group->preparations);
-        leave_undecided(group);
-        break;
     }
-    rocks_group_clear(group);
-    preparations_start(&group->preparations);
-    group->last_ns = clock_monotonic_ns();
-    group->last_took_ns = group->last_ns - start_ns;
+    end_commit(group);
+}
+
+bool rocks_group_try_commit(struct rocks_group *group)
+{
+    assert(group->member_count == 1);
+    enum written written = begin_commit(group);
+    end_commit(group);
+    group->member_count = 0;
+    return written != NOT_WRITTEN;
 }

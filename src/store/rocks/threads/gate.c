@@ -54,11 +54,6 @@ void gate_leave(struct gate *gate)
     atomic_fetch_sub_explicit(&count_of_thread(gate)->inside, 1, memory_order_release);
 }
 
-bool gate_thread_is_inside(void)
-{
-    return inside_count > 0;
-}
-
 rocksdb_t *gate_enter(struct gate *gate)
 {
     rocksdb_t *db;

@@ -42,8 +42,6 @@ MUST_USE rocksdb_t *gate_try_enter(struct gate *gate);
 MUST_USE rocksdb_t *gate_enter(struct gate *gate);
 /* Leaves: the caller holds nothing of the database any more. */
 void gate_leave(struct gate *gate);
-/* Returns whether the calling thread is inside a gate. */
-MUST_USE bool gate_thread_is_inside(void);
 /* Returns whether the gate is shut: readers inside should leave soon. */
 static inline bool gate_is_shut(struct gate *gate)
 {
