@@ -280,14 +280,13 @@ static bool back_up(const struct arguments *arguments, struct store_report *repo
                                      .report = store_report_file,
                                      .context = report};
     struct source source;
-    if (!files_check_outside(arguments->to, arguments->from, err)) {
+    /* URLs first: a message about a path would print the password of one. */
+    if (!store_report_is_directory(arguments->from, err) ||
+        !store_report_is_directory(arguments->to, err) ||
+        !files_check_outside(arguments->to, arguments->from, err)) {
         return false;
     }
     manifest->created_ms = clock_wall_ms();
-    if (!store_report_is_directory(arguments->from, err) ||
-        !store_report_is_directory(arguments->to, err)) {
-        return false;
-    }
     bool good = open_source(&source, arguments->from, err);
     if (good) {
         manifest->seed = source.seed;

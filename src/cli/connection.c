@@ -64,7 +64,6 @@ bool address_parse(struct arena *arena, struct str url, const char *ca_file, str
 
 /* Opening ----------------------------------------------------------------------------------- */
 
-/* A connected socket, or -1 with *err. */
 /* The socket of the first address that accepts; -1: *out_reason is the errno of the last one. */
 static int connect_to_any(const struct addrinfo *addresses, int *out_reason)
 {
@@ -80,6 +79,7 @@ static int connect_to_any(const struct addrinfo *addresses, int *out_reason)
     return fd;
 }
 
+/* A connected socket, or -1 with *err. */
 static int connect_to(const struct address *address, struct err *err)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};

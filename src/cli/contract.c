@@ -98,11 +98,15 @@ bool contract_read(struct contract *contract, struct arena *arena, const char *p
 
 /* --- what counts as a pattern --- */
 
+static bool has_succeeded(const struct json_node *pattern)
+{
+    return json_get_number(pattern, "calls") > json_get_number(pattern, "errors");
+}
+
 /* Operations on tables themselves, and calls that never succeeded, are not declared. */
 static bool counts(const struct json_node *pattern)
 {
-    return json_get_text(pattern, "table").len > 0 &&
-           json_get_number(pattern, "calls") > json_get_number(pattern, "errors");
+    return json_get_text(pattern, "table").len > 0 && has_succeeded(pattern);
 }
 
 /* Items that were read, and how many of them were returned. */
@@ -146,13 +150,13 @@ static void add_pattern(struct buf *out, const struct json_node *pattern)
         buf_add(out, STR(", \"id\": "));
         json_write_string(out, json_get_text(pattern, "id"));
     }
-    buf_format(out, ", \"unitsMax\": %.10g", json_get_number(pattern, "unitsMax"));
+    buf_format(out, ", \"unitsMax\": %.15g", json_get_number(pattern, "unitsMax"));
     if (json_get_number(pattern, "itemsReadMax") > 1) {
-        buf_format(out, ", \"itemsReadMax\": %.10g", json_get_number(pattern, "itemsReadMax"));
+        buf_format(out, ", \"itemsReadMax\": %.15g", json_get_number(pattern, "itemsReadMax"));
     }
     double ratio = fmax(ratio_of(yield_of_all(pattern)), ratio_of(yield_of_worst(pattern)));
     if (ratio > READ_PER_RETURNED_DEFAULT) {
-        buf_format(out, ", \"readPerReturnedMax\": %.6g", ceil(ratio * 1000) / 1000);
+        buf_format(out, ", \"readPerReturnedMax\": %.15g", ceil(ratio * 1000) / 1000);
     }
     if (json_get_bool(pattern, "scan")) {
         buf_add(out, STR(", \"scan\": true"));
@@ -235,7 +239,7 @@ static struct str problem_of(const struct declared *declared, const struct json_
         return STR("reads the whole table or index, which is not declared (\"scan\": true)");
     }
     if (declared->units_max >= 0 && units > declared->units_max) {
-        return arena_format(arena, "consumed %g units in one call; %g are declared", units,
+        return arena_format(arena, "consumed %.15g units in one call; %.15g are declared", units,
                             declared->units_max);
     }
     if (declared->items_read_max >= 0 && items > declared->items_read_max) {
@@ -249,12 +253,13 @@ static struct str problem_of(const struct declared *declared, const struct json_
     }
     if (ratio_of(worst) > ratio_max) {
         return arena_format(
-            arena, "read %.0f items to return %.0f in one call; at most %g for each are declared",
+            arena,
+            "read %.0f items to return %.0f in one call; at most %.15g for each are declared",
             worst.read, worst.returned, ratio_max);
     }
     if (ratio_of(all) > ratio_max) {
         return arena_format(arena,
-                            "read %.0f items to return %.0f; at most %g for each are declared",
+                            "read %.0f items to return %.0f; at most %.15g for each are declared",
                             all.read, all.returned, ratio_max);
     }
     return STR_NULL;
@@ -271,8 +276,34 @@ static struct verdict **add(struct contract_report *report, struct verdict **end
     return &(*end)->next;
 }
 
-void contract_check(struct contract *contract, const struct json_node *patterns, bool requires_all,
-                    struct arena *arena, struct contract_report *out)
+/* Whether the declared pattern is of the table, that is, names it in a word: "TABLE" or
+ * "TABLE.INDEX". */
+static bool names_table(struct str text, const char *table, struct arena *arena)
+{
+    text = arena_format(arena, " %.*s ", STR_ARG(text));
+    return str_contains(text, arena_format(arena, " %s ", table)) ||
+           str_contains(text, arena_format(arena, " %s.", table));
+}
+
+/* Adds verdicts for the declared patterns of which no call succeeded. */
+static void add_unseen(const struct contract *contract, const char *table, bool requires_all,
+                       struct verdict **end, struct arena *arena, struct contract_report *report)
+{
+    for (struct declared *at = contract->patterns; at != NULL; at = at->next) {
+        if (at->is_seen || (table != NULL && !names_table(at->text, table, arena))) {
+            continue;
+        }
+        struct verdict verdict = {.text = at->text, .is_missing = !requires_all};
+        if (requires_all) {
+            verdict.problem = at->has_failed ? STR("is declared, but each of its calls failed")
+                                             : STR("is declared, but was not seen");
+        }
+        end = add(report, end, arena, &verdict);
+    }
+}
+
+void contract_check(struct contract *contract, const struct json_node *patterns, const char *table,
+                    bool requires_all, struct arena *arena, struct contract_report *out)
 {
     struct verdict **end = &out->verdicts;
     *out = (struct contract_report){0};
@@ -280,8 +311,10 @@ void contract_check(struct contract *contract, const struct json_node *patterns,
         struct verdict verdict = {.table = json_get_text(patterns, "table"),
                                   .text = json_get_text(patterns, "text")};
         struct declared *declared = find(contract, patterns);
-        if (declared != NULL) {
+        if (declared != NULL && has_succeeded(patterns)) {
             declared->is_seen = true;
+        } else if (declared != NULL) {
+            declared->has_failed = true;
         }
         if (!counts(patterns)) {
             continue;
@@ -290,13 +323,7 @@ void contract_check(struct contract *contract, const struct json_node *patterns,
                                            : problem_of(declared, patterns, arena);
         end = add(out, end, arena, &verdict);
     }
-    for (struct declared *at = contract->patterns; at != NULL; at = at->next) {
-        if (!at->is_seen) {
-            struct verdict verdict = {.text = at->text, .is_missing = !requires_all};
-            verdict.problem = requires_all ? STR("is declared, but was not seen") : STR_NULL;
-            end = add(out, end, arena, &verdict);
-        }
-    }
+    add_unseen(contract, table, requires_all, end, arena, out);
 }
 
 /* --- the report --- */

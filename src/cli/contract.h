@@ -15,7 +15,8 @@ struct declared {
     double units_max;      /* of one call; < 0: no limit, as the next two */
     double items_read_max; /* by one call */
     double read_per_returned_max;
-    bool is_seen;
+    bool is_seen;    /* a call of it succeeded */
+    bool has_failed; /* calls of it were seen, and each failed */
     struct declared *next;
 };
 
@@ -44,10 +45,11 @@ MUST_USE bool contract_read(struct contract *contract, struct arena *arena, cons
                             struct err *err);
 /* Writes a contract that the seen patterns satisfy. `patterns` is an answer of the insight API. */
 void contract_record(const struct json_node *patterns, FILE *out);
-/* Compares the seen patterns with the contract. The report lives in `arena`. `requires_all`: a
- * declared pattern that was not seen is a violation. */
-void contract_check(struct contract *contract, const struct json_node *patterns, bool requires_all,
-                    struct arena *arena, struct contract_report *out);
+/* Compares the seen patterns with the contract. The report lives in `arena`. `table`: `patterns`
+ * has only those of this table, and declared patterns of others are left out; NULL: of all tables.
+ * `requires_all`: a declared pattern of which no call succeeded is a violation. */
+void contract_check(struct contract *contract, const struct json_node *patterns, const char *table,
+                    bool requires_all, struct arena *arena, struct contract_report *out);
 /* Prints the report as text; `arena` is for texts that a terminal may show. */
 void contract_print(const struct contract_report *report, struct arena *arena, FILE *out);
 /* Writes the report as JUnit XML to a file. False: *err says why. */

@@ -24,7 +24,7 @@ static const char help[] =
     "  --table NAME     only this table\n"
     "  --json           list: prints JSON, one pattern per line, as the insight API returns them\n"
     "  --junit FILE     check: writes the result as JUnit XML, too\n"
-    "  --require-all    check: fails if a declared pattern was not seen\n\n"
+    "  --require-all    check: fails if no call of a declared pattern succeeded\n\n"
     "Requests are signed if AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are set.\n\n"
     "In a test run:\n"
     "  gramme patterns reset && run-the-tests && gramme patterns check patterns.json\n";
@@ -190,7 +190,7 @@ static int check_contract(struct arena *arena, const struct arguments *arguments
         return 2;
     }
     struct contract_report report;
-    contract_check(&contract, patterns, arguments->requires_all, arena, &report);
+    contract_check(&contract, patterns, arguments->table, arguments->requires_all, arena, &report);
     contract_print(&report, arena, stdout);
     if (patterns == NULL) {
         printf("No calls were seen%s%s: nothing was checked.\n",
@@ -201,7 +201,8 @@ static int check_contract(struct arena *arena, const struct arguments *arguments
         fprintf(stderr, "gramme patterns: %.*s\n", STR_ARG(err->message));
         return 2;
     }
-    return report.failed_count > 0 ? 1 : 0;
+    bool is_empty = report.count == 0; /* with --table: perhaps a mistyped name */
+    return report.failed_count > 0 || (arguments->requires_all && is_empty) ? 1 : 0;
 }
 
 static int run(struct arena *arena, struct insight_client *client,

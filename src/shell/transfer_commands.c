@@ -540,8 +540,8 @@ static bool import_lines(struct import *in, FILE *file)
     return good;
 }
 
-/* Asks a person before items may be replaced, that is, if the table has any. A script may replace
- * items, as PutItem does. */
+/* Asks a person before items may be replaced, that is, if the table has any, or may not be scanned.
+ * A script may replace items, as PutItem does. */
 static bool confirm_import(struct session *session, const struct import *in)
 {
     if (!session->is_interactive || session->assume_yes) {
@@ -554,10 +554,10 @@ static bool confirm_import(struct session *session, const struct import *in)
     gramme_set_int(parameters, "Limit", 1);
     bool good = call(session, session->db, "Scan", parameters, &answer, NULL);
     gramme_value_destroy(parameters);
-    if (!good) {
+    if (session->was_interrupted) {
         return false;
     }
-    bool is_empty = gramme_value_count(gramme_answer_items(answer)) == 0;
+    bool is_empty = good && gramme_value_count(gramme_answer_items(answer)) == 0;
     gramme_answer_destroy(answer);
     return is_empty ||
            confirm(session, "Replace items of %s that have the same key", in->target.table);

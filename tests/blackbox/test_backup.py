@@ -197,3 +197,12 @@ def test_targets_and_arguments(backup, tmp_path):
     assert "not empty" in gramme("restore", backup[0], tmp_path / "used").stderr
     assert "not empty" in gramme("backup", make(tmp_path / "store"), tmp_path / "used").stderr
     assert [path.name for path in (tmp_path / "used").iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("command", ["backup", "repair"])
+def test_passwords_of_urls_are_not_printed(tmp_path, command):
+    """Also not where a URL, mistyped, would be a path in the directory of the store."""
+    directory = make(tmp_path / "store")
+    for url in ("postgresql://gramme:secret@127.0.0.1/gramme", "postgresql:gramme:secret@127.0.0.1"):
+        done = subprocess.run([program(), command, ".", url], cwd=directory, capture_output=True, text=True, timeout=60)
+        assert done.returncode != 0 and "pg_dump" in done.stderr and "secret" not in done.stderr + done.stdout, done

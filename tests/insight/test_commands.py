@@ -1,9 +1,11 @@
 """`gramme patterns` and `gramme top`."""
 
 import contextlib
+import http.server
 import json
 import os
 import subprocess
+import threading
 import time
 import xml.etree.ElementTree
 
@@ -143,6 +145,83 @@ def test_the_ratio_of_the_worst_call_is_recorded(db, table, gramme, contract, tm
     gramme("patterns", "check", str(path))
     filtered(db, table, 2)
     assert "read 40 items to return 2 in one call; at most 13.334" in gramme("patterns", "check", str(path), status=1)
+
+
+class Patterns(http.server.BaseHTTPRequestHandler):
+    """A server that has seen `rows`."""
+    protocol_version = "HTTP/1.1"
+    rows = []
+
+    def do_GET(self):
+        body = json.dumps({"patterns": self.rows, "total": len(self.rows)}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.mark.parametrize("returned", [0, 1, 3, 7])
+def test_large_numbers_are_recorded_exactly(tmp_path, monkeypatch, returned):
+    """As counts of large tables: a contract is satisfied by the traffic that it was recorded of."""
+    row = {"id": "0" * 16, "operation": "Scan", "table": "Orders", "text": "Scan Orders FILTER n < ?", "filter": "n < ?", "scan": True, "calls": 3, "errors": 0,
+           "unitsMax": 12345678901.5, "itemsReadMax": 12345678901, "itemsRead": 1237225, "itemsReturned": returned, "worstItemsRead": 1237225,
+           "worstItemsReturned": returned}
+    monkeypatch.setattr(Patterns, "rows", [row])
+    path = tmp_path / "recorded.json"
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Patterns) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+
+        def run(*arguments):
+            command = [program(), "patterns", *arguments, "--endpoint", f"http://127.0.0.1:{server.server_port}"]
+            return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        path.write_text(run("record").stdout)
+        good = run("check", path)
+        row["worstItemsRead"] += 10
+        bad = run("check", path)
+        server.shutdown()
+    recorded, = json.loads(path.read_text())["patterns"]
+    assert (recorded["unitsMax"], recorded["itemsReadMax"]) == (12345678901.5, 12345678901)
+    ratio = 1237225 / max(returned, 1)
+    assert ratio <= recorded["readPerReturnedMax"] < ratio + 0.002
+    assert good.returncode == 0 and "1 patterns as declared, 0 not" in good.stdout, good
+    assert bad.returncode == 1 and f"read 1237235 items to return {returned} in one call; at most {recorded['readPerReturnedMax']:.15g} for" in bad.stdout, bad
+
+
+def refused_update(db, table):
+    with pytest.raises(Refused):
+        db.UpdateItem(TableName=table, Key={"pk": S("a"), "sk": S("001")}, UpdateExpression="SET x = :x", ConditionExpression="attribute_not_exists(pk)",
+                      ExpressionAttributeValues={":x": S("y")})
+
+
+def test_calls_that_failed_are_not_seen(db, table, gramme, contract):
+    """With --require-all each declared pattern must have succeeded once."""
+    text = f"UpdateItem {table} pk = ? AND sk = ? SET x = ? IF attribute_not_exists(pk)"
+    contract.write_text(json.dumps({"version": 1, "patterns": [{"text": text}]}))
+    refused_update(db, table)
+    assert "0 patterns as declared, 0 not, 1 declared but not seen" in gramme("patterns", "check", str(contract))
+    assert "is declared, but each of its calls failed" in gramme("patterns", "check", str(contract), "--require-all", status=1)
+    db.UpdateItem(TableName=table, Key={"pk": S("a"), "sk": S("new")}, UpdateExpression="SET x = :x", ConditionExpression="attribute_not_exists(pk)",
+                  ExpressionAttributeValues={":x": S("y")})
+    assert "1 patterns as declared, 0 not, 0 declared" in gramme("patterns", "check", str(contract), "--require-all")
+
+
+def test_require_all_of_a_table(db, table, gramme, contract):
+    """With --table declared patterns of other tables are left out."""
+    file = json.loads(contract.read_text())
+    others = [f"GetItem {table}2 pk = ?", f"Query {table[:-1]}.by-status {table[1:]} = ?", f"TransactWriteItems Put {table}-old pk = ?"]
+    file["patterns"] += [{"text": text} for text in others]
+    contract.write_text(json.dumps(file))
+    normal_traffic(db, table)
+    assert "5 patterns as declared, 3 not" in gramme("patterns", "check", str(contract), "--require-all", status=1)
+    assert "5 patterns as declared, 0 not, 0 declared" in gramme("patterns", "check", str(contract), "--require-all", "--table", table)
+    assert "5 patterns as declared, 0 not, 0 declared" in gramme("patterns", "check", str(contract), "--table", table)
+    gramme("patterns", "reset")
+    db.GetItem(TableName=table, Key={"pk": S("a"), "sk": S("001")})
+    assert "1 patterns as declared, 4 not" in gramme("patterns", "check", str(contract), "--require-all", "--table", table, status=1)
+    assert "nothing was checked" in gramme("patterns", "check", str(contract), "--require-all", "--table", "Mistyped", status=1)
 
 
 def test_no_traffic(db, table, gramme, contract, tmp_path):

@@ -107,6 +107,29 @@ def test_artifacts(release, clone, built):
     assert "gramme-0.2.0.tgz: FAILED" in problems[3]
 
 
+@pytest.mark.parametrize("status", [0, 1])
+def test_unchecked_files_are_no_release(release, clone, built, monkeypatch, status):
+    """build/release/VERSION exists if the build is reproducible, and not otherwise."""
+    def build_artifacts(_version, _built, target):
+        target.mkdir(parents=True)
+        (target / "SHA256SUMS").write_text("")
+    (clone / "tools").mkdir()
+    (clone / "tools/doors").write_text(f"#!/bin/sh\nexit {status}\n")
+    (clone / "tools/doors").chmod(0o755)
+    monkeypatch.setattr(release, "build_artifacts", build_artifacts)
+    monkeypatch.setattr(release, "check_artifacts", lambda *_: [])
+    target = clone / "build/release/0.2.0"
+    target.mkdir(parents=True)
+    (target / "of an earlier run").write_text("")
+    if status == 0:
+        release.make_release("0.2.0", built, target)
+    else:
+        with pytest.raises(SystemExit, match="0.2.0.unchecked is not a release"):
+            release.make_release("0.2.0", built, target)
+    left = sorted(str(path.relative_to(target.parent)) for path in target.parent.rglob("*"))
+    assert left == (["0.2.0", "0.2.0/SHA256SUMS"] if status == 0 else ["0.2.0.unchecked", "0.2.0.unchecked/SHA256SUMS"])
+
+
 @pytest.mark.parametrize("words", [["--nothing"], ["--check", "--rehearse"], ["0.2.0"]])
 def test_wrong_options(release, words):
     with pytest.raises(SystemExit) as end:

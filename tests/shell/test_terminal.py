@@ -8,9 +8,11 @@ import threading
 
 import pytest
 
-from server import program
+from server import Server, program
+from signing import KEY_ID, SECRET, SignedClient, write_users
+from tables import create_table
 from terminal import Terminal
-from wire import AUTHORIZATION
+from wire import AUTHORIZATION, Refused
 
 ACCESS_KEY, _, REGION, *_ = AUTHORIZATION.partition("Credential=")[2].split("/")
 
@@ -199,6 +201,24 @@ def test_import_asks_before_it_replaces_items(start, db, endpoint, music, make_t
     terminal = start(endpoint, "-y")
     type_line(terminal, f"\\import {music} {tmp_path}/items.json json", f"1 item written to {music}")
     assert sum("Label" in item for item in db.Scan(TableName=music)["Items"]) == 1
+
+
+def test_import_without_the_right_to_scan(start, environment, tmp_path):
+    """The shell cannot find out whether the table has items: it asks."""
+    allowed = [f"dynamodb:{name}" for name in ("CreateTable", "DescribeTable", "GetItem", "BatchWriteItem")]
+    policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": allowed, "Resource": "*"}]}
+    users = write_users(tmp_path / "users.json", [("ada", KEY_ID, SECRET, ["writes"])], policies={"writes": policy})
+    (tmp_path / "items.json").write_text('{"pk": "a"}\n')
+    environment |= {"AWS_ACCESS_KEY_ID": KEY_ID, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_REGION": "us-east-1"}
+    with Server("memory:", "--auth", "on", "--users", users) as server, SignedClient(server.endpoint, key_id=KEY_ID) as client:
+        create_table(client, "pk", name="Music")
+        with pytest.raises(Refused, match="AccessDenied"):
+            client.Scan(TableName="Music")
+        terminal = start(server.endpoint)
+        type_line(terminal, f"\\import Music {tmp_path}/items.json json", "that have the same key? [y/N]")
+        type_line(terminal, "n", "not done")
+        type_line(terminal, f"\\import Music {tmp_path}/items.json json", lambda screen: screen.count("[y/N]") == 2)
+        type_line(terminal, "y", "1 item written to Music")
 
 
 def test_more(start, db, endpoint, make_table):
