@@ -273,6 +273,12 @@ PAIRS.lacks(
 )
 
 
+@PAIRS.known("types before duplicates", "the types of key values are a matter of the statement; Dynoxide takes the first of two values and compares items first")
+def _(pair):
+    return pair.both_refuse() and "The provided key element does not match the schema" in pair.our_text() and (
+        pair.their_text() == "Transaction request cannot include multiple operations on one item")
+
+
 @PAIRS.known("elements behind a list's end", "go to its end in the order of their numbers (documented); Dynoxide puts them as they come")
 def _(pair):
     return "error" not in pair.ours and "error" not in pair.theirs and len(re.findall(r"\[\d+\] =", pair.text)) > 1
