@@ -59,7 +59,8 @@ struct api_call {
     struct str body;
     const struct api_guard *guard; /* NULL: everything is allowed */
     bool notes_resources;          /* fill in `resource` and `resources` */
-    /* The console looks at data: the meter only counts the call, and nothing is simulated for it */
+    /* The console reads or writes for its pages: the meter only counts the call, and nothing is
+     * simulated for it */
     bool is_from_console;
     /* the host name that the client used; STR_NULL: a call from the same process */
     struct str host;

@@ -1,4 +1,4 @@
-/* Finds the operation of a call and runs it, holds the call's tables, and writes error responses.
+/* Finds the operation of a call and runs it, holds the call's tables, and writes error answers.
  * Called by the server and by the in-process client through api.h, and by the operations through
  * api_internal.h; on the thread of the call. */
 #include "api/api_internal.h"
@@ -88,9 +88,9 @@ const struct op *api_find_operation(enum api_family family, struct str name)
     return NULL;
 }
 
-/* Called before another thread continues to write the response. Unless call->out_is_exclusive, the
- * connection's thread may be sending earlier responses from call->out, so the response so far is
- * copied to a buffer of the call. */
+/* Called before another thread continues to write the answer. Unless call->out_is_exclusive, the
+ * connection's thread may be sending earlier answers from call->out, so the answer so far is copied
+ * to a buffer of the call. */
 static void leave_thread(void *owner)
 {
     struct api_call *call = owner;
@@ -112,8 +112,8 @@ static const struct budget *exceeded_budget(const struct api_call *call)
     return budget_state(call->out->budget) == BUDGET_FITS ? NULL : call->out->budget;
 }
 
-/* Replaces the response by an error if the call has exceeded its memory budget. Only for reads: a
- * write has been executed, and its response is small. */
+/* Replaces the answer by an error if the call has exceeded its memory budget. Only for reads: a
+ * write has been executed, and its answer is small. */
 static void check_budget(struct api_call *call)
 {
     const struct budget *budget = exceeded_budget(call);
@@ -207,7 +207,7 @@ static void write_throttling(struct api_call *call)
     JSON_PUT(call->out, "}]");
 }
 
-/* Writes an error response. Some errors have the member "Message" instead of "message"; an empty
+/* Writes an error answer. Some errors have the member "Message" instead of "message"; an empty
  * message is left out. */
 static void write_error(struct api_call *call)
 {
@@ -272,7 +272,7 @@ static void finish_later(struct task *task)
     call->done(call);
 }
 
-/* Returns how long the simulation delays the response. Calls that run again are not delayed. */
+/* Returns how long the simulation delays the answer. Calls that run again are not delayed. */
 static int64_t simulated_delay_us(struct api_call *call)
 {
     bool runs_again = call->err.code == ERR_TABLE_CHANGED || call->err.code == ERR_TOO_MUCH_HERE;

@@ -3,8 +3,6 @@
 #include "auth/condition_internal.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "base/base64.h"
@@ -63,6 +61,11 @@ bool policy_condition_operator_parse(struct str name, struct condition_operator 
 
 /* Values ----------------------------------------------------------------------------------- */
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 /* Copies `text` to `out`, followed by a NUL. Returns false if it is too long or contains a NUL. */
 static bool copy_as_c_string(struct str text, char *out, size_t size)
 {
@@ -74,38 +77,63 @@ static bool copy_as_c_string(struct str text, char *out, size_t size)
     return true;
 }
 
-/* zone = "Z" | ("+" | "-") hh ":" mm | nothing, which is UTC */
-static bool parse_zone(const char *text, int *out_minutes)
+/* Removes the first digits from *text, at most `digits_max`. False: there is none. */
+static bool take_number(struct str *text, size_t digits_max, int *out)
 {
-    int hours = 0;
-    int minutes = 0;
-    int used = 0;
-    *out_minutes = 0;
-    if (*text == '\0' || strcmp(text, "Z") == 0) {
-        return true;
+    size_t len = 0;
+    for (*out = 0; len < MIN(digits_max, text->len) && is_digit(text->data[len]); len++) {
+        *out = *out * 10 + (text->data[len] - '0');
     }
-    if (sscanf(text + 1, "%2d:%2d%n", &hours, &minutes, &used) != 2 || text[1 + used] != '\0') {
-        return false;
-    }
-    *out_minutes = (text[0] == '-' ? -1 : 1) * (hours * 60 + minutes);
-    return text[0] == '+' || text[0] == '-';
+    *text = str_skip(*text, len);
+    return len > 0;
 }
 
-/* time = "T" hh ":" mm [ ":" ss [ "." fraction ] ] [ zone ] */
-static bool parse_time(const char *text, struct tm *parts, double *out_fraction, int *out_zone)
+/* fraction = "." digits, as many as there are */
+static bool take_fraction(struct str *text, double *out)
 {
-    int used = 0;
-    if (sscanf(text, "T%2d:%2d%n", &parts->tm_hour, &parts->tm_min, &used) != 2 || used == 0) {
+    size_t len = 1;
+    struct decimal decimal;
+    while (len < text->len && is_digit(text->data[len])) {
+        len++;
+    }
+    if (!decimal_parse(str_make(text->data, len), &decimal)) {
         return false;
     }
-    text += used;
-    used = 0;
-    if (sscanf(text, ":%2d%n", &parts->tm_sec, &used) == 1 && used > 0) {
-        text += used;
-        if (*text == '.') {
-            char *end;
-            *out_fraction = strtod(text, &end);
-            text = end;
+    *out = decimal_to_double(&decimal);
+    *text = str_skip(*text, len);
+    return true;
+}
+
+/* zone = "Z" | ("+" | "-") hh ":" mm | nothing, which is UTC */
+static bool parse_zone(struct str text, int *out_minutes)
+{
+    int hours;
+    int minutes;
+    *out_minutes = 0;
+    if (text.len == 0 || str_eq(text, STR("Z"))) {
+        return true;
+    }
+    bool is_negative = take_prefix(&text, STR("-"));
+    if ((!is_negative && !take_prefix(&text, STR("+"))) || !take_number(&text, 2, &hours) ||
+        !take_prefix(&text, STR(":")) || !take_number(&text, 2, &minutes)) {
+        return false;
+    }
+    *out_minutes = (is_negative ? -1 : 1) * (hours * 60 + minutes);
+    return text.len == 0;
+}
+
+/* time = "T" hh ":" mm [ ":" ss [ fraction ] ] [ zone ] */
+static bool parse_time(struct str text, struct tm *parts, double *out_fraction, int *out_zone)
+{
+    if (!take_prefix(&text, STR("T")) || !take_number(&text, 2, &parts->tm_hour) ||
+        !take_prefix(&text, STR(":")) || !take_number(&text, 2, &parts->tm_min)) {
+        return false;
+    }
+    if (take_prefix(&text, STR(":"))) {
+        bool is_good = take_number(&text, 2, &parts->tm_sec) &&
+                       (!str_starts_with(text, STR(".")) || take_fraction(&text, out_fraction));
+        if (!is_good) {
+            return false;
         }
     }
     return parse_zone(text, out_zone);
@@ -121,22 +149,29 @@ static bool parse_seconds(struct str text, double *out)
     return true;
 }
 
-/* ISO 8601 (date, or date and time), or seconds since 1970. */
+/* Removes yyyy "-" mm "-" dd from *text. */
+static bool take_day(struct str *text, struct tm *parts)
+{
+    struct str rest = *text;
+    bool is_day = take_number(&rest, 4, &parts->tm_year) && take_prefix(&rest, STR("-")) &&
+                  take_number(&rest, 2, &parts->tm_mon) && take_prefix(&rest, STR("-")) &&
+                  take_number(&rest, 2, &parts->tm_mday) &&
+                  text->len - rest.len == STR("yyyy-mm-dd").len;
+    *text = rest;
+    return is_day;
+}
+
+/* ISO 8601 (date, or date and time) of any length, or seconds since 1970. */
 static bool parse_date(struct str text, double *out)
 {
-    char copy[64];
-    if (!copy_as_c_string(text, copy, sizeof(copy))) {
-        return parse_seconds(text, out);
-    }
-    struct tm parts = {.tm_mday = 1};
-    int used = 0;
-    if (sscanf(copy, "%4d-%2d-%2d%n", &parts.tm_year, &parts.tm_mon, &parts.tm_mday, &used) != 3 ||
-        used != 10) {
-        return parse_seconds(text, out);
-    }
+    struct tm parts = {0};
+    struct str rest = text;
     double fraction = 0;
     int zone_minutes = 0;
-    if (copy[used] != '\0' && !parse_time(copy + used, &parts, &fraction, &zone_minutes)) {
+    if (!take_day(&rest, &parts)) {
+        return parse_seconds(text, out);
+    }
+    if (rest.len > 0 && !parse_time(rest, &parts, &fraction, &zone_minutes)) {
         return false;
     }
     bool is_valid = parts.tm_mon >= 1 && parts.tm_mon <= 12 && parts.tm_mday >= 1 &&

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Exponents beyond are as good as this one: no number of a request or a policy comes near. */
+/* Larger exponents are read as this one. It is below INT64_MAX by more than the length of any text,
+ * so that the position of the point can be added. */
 #define EXPONENT_MAX ((int64_t)1 << 60)
 
 static bool is_digit(char c)
@@ -34,7 +35,7 @@ static bool parse_exponent(struct str text, int64_t *out)
         if (!is_digit(text.data[i])) {
             return false;
         }
-        value = MIN(value * 10 + (text.data[i] - '0'), EXPONENT_MAX);
+        value = value < EXPONENT_MAX / 10 ? value * 10 + (text.data[i] - '0') : EXPONENT_MAX;
     }
     *out = is_negative ? -value : value;
     return text.len > 0;

@@ -416,7 +416,8 @@ static void test_sets(void **state)
 
 /* Single conditions ------------------------------------------------------------------------ */
 
-#define ZEROS "0000000000000000000000000000000000000000" /* 40 */
+#define ZEROS    "0000000000000000000000000000000000000000" /* 40 */
+#define NINES_18 "999999999999999999"
 
 static const struct condition_row {
     const char *condition; /* the inside of Condition, with ' for " */
@@ -460,6 +461,22 @@ static const struct condition_row {
     {"'NumericLessThan':{'aws:EpochTime':1e-40}", "aws:EpochTime=0." ZEROS "1", true},
     {"'NumericEquals':{'aws:EpochTime':0}", "aws:EpochTime=-0." ZEROS "e9", true},
     {"'NumericGreaterThan':{'aws:EpochTime':1e400}", "aws:EpochTime=1e99999999999999999999", true},
+    {"'NumericGreaterThan':{'aws:EpochTime':1000}", "aws:EpochTime=1e" NINES_18, true},
+    {"'NumericGreaterThan':{'aws:EpochTime':1000}", "aws:EpochTime=1e" NINES_18 "9", true},
+    {"'NumericGreaterThan':{'aws:EpochTime':1000}", "aws:EpochTime=1e" NINES_18 "99", true},
+    {"'NumericGreaterThan':{'aws:EpochTime':1000}", "aws:EpochTime=1e9223372036854775807", true},
+    {"'NumericGreaterThan':{'aws:EpochTime':1000}", "aws:EpochTime=1e9223372036854775808", true},
+    {"'NumericGreaterThan':{'aws:EpochTime':1000}", "aws:EpochTime=1e" NINES_18 "999", true},
+    {"'NumericGreaterThan':{'aws:EpochTime':1000}",
+     "aws:EpochTime=1" ZEROS "e" NINES_18 NINES_18 "9999", true},
+    {"'NumericLessThan':{'aws:EpochTime':1000}", "aws:EpochTime=-1e" NINES_18 "9", true},
+    {"'NumericGreaterThan':{'aws:EpochTime':1000}", "aws:EpochTime=1e-" NINES_18, false},
+    {"'NumericGreaterThan':{'aws:EpochTime':1000}", "aws:EpochTime=1e-" NINES_18 "9", false},
+    {"'NumericGreaterThan':{'aws:EpochTime':0}", "aws:EpochTime=1e-" NINES_18 "9", true},
+    {"'NumericGreaterThan':{'aws:EpochTime':1000}", "aws:EpochTime=1e-" NINES_18 "99", false},
+    {"'NumericGreaterThan':{'aws:EpochTime':1000}", "aws:EpochTime=1e-" NINES_18 "999", false},
+    {"'NumericGreaterThan':{'aws:EpochTime':1000}",
+     "aws:EpochTime=0." ZEROS "1e-" NINES_18 NINES_18 "9999", false},
     {"'NumericLessThan':{'aws:EpochTime':-12.5}", "aws:EpochTime=-12.51", true},
     {"'NumericGreaterThan':{'aws:EpochTime':-12.5}", "aws:EpochTime=.1", true},
     {"'NumericEquals':{'aws:EpochTime':12.5}", "aws:EpochTime=125.e-1", true},
@@ -478,6 +495,23 @@ static const struct condition_row {
      true},
     {"'DateGreaterThanEquals':{'aws:CurrentTime':'2026-01-01T00:00:00.5Z'}",
      "aws:CurrentTime=2026-01-01T00:00:00Z", false},
+    {"'DateGreaterThan':{'aws:CurrentTime':'2025-01-01'}",
+     "aws:CurrentTime=2026-01-01T00:00:00." ZEROS "00Z", true}, /* 63 characters */
+    {"'DateGreaterThan':{'aws:CurrentTime':'2025-01-01'}",
+     "aws:CurrentTime=2026-01-01T00:00:00." ZEROS "000Z", true},
+    {"'DateLessThan':{'aws:CurrentTime':'2026-01-01T00:00:01Z'}",
+     "aws:CurrentTime=2026-01-01T00:00:00.9" ZEROS ZEROS "9+00:00", true},
+    {"'DateEquals':{'aws:CurrentTime':'2026-01-01T00:00:00.5Z'}",
+     "aws:CurrentTime=2026-01-01T02:00:00.5" ZEROS "+02:00", true},
+    {"'DateEquals':{'aws:CurrentTime':'2026-01-01T00:00Z'}",
+     "aws:CurrentTime=2025-12-31T22:30-01:30", true},
+    {"'DateEquals':{'aws:CurrentTime':'2026-01-01'}", "aws:CurrentTime=2026-01-01T00:00:00", true},
+    {"'DateGreaterThan':{'aws:CurrentTime':0}", "aws:CurrentTime=2026-01-01T00:00:00.Z", false},
+    {"'DateGreaterThan':{'aws:CurrentTime':0}", "aws:CurrentTime=2026-01-01T00:00:00.5e9Z", false},
+    {"'DateGreaterThan':{'aws:CurrentTime':0}", "aws:CurrentTime=2026-01-01T00:00:00Zx", false},
+    {"'DateGreaterThan':{'aws:CurrentTime':0}", "aws:CurrentTime=2026-13-01", false},
+    {"'DateGreaterThan':{'aws:CurrentTime':0}", "aws:CurrentTime=2026-1-01", false},
+    {"'DateNotEquals':{'aws:CurrentTime':0}", "aws:CurrentTime=soon", true},
     {"'Bool':{'aws:SecureTransport':'True'}", "aws:SecureTransport=true", true},
     {"'Bool':{'aws:SecureTransport':false}", "aws:SecureTransport=true", false},
     {"'Bool':{'aws:MultiFactorAuthPresent':false}", "", false},

@@ -224,13 +224,26 @@ static void add_scope(struct buf *out, const struct sigv4_scope *scope)
                STR_ARG(scope->region), STR_ARG(scope->service));
 }
 
-/* Writes the signature of a request, made with the secret key of `scope`, to `out`. */
+/* Returns a size that the canonical form of a request does not exceed. */
+static size_t canonical_bytes_max(const struct sigv4_request *request)
+{
+    size_t size = request->method.len + request->path.len + request->query.len + SIGV4_HEX_LEN + 8;
+    for (size_t i = 0; i < request->header_count; i++) {
+        size += 2 * request->headers[i].name.len + request->headers[i].value.len + 4;
+    }
+    return size;
+}
+
+/* Writes the signature of a request, made with the secret key of `scope`, to `out`. The canonical
+ * request contains the session token: its buffer is overwritten, and does not grow, which would
+ * leave copies in freed memory. */
 static void sign(const struct sigv4_request *request, const struct sigv4_header *headers,
                  const struct sigv4_scope *scope, char out[SIGV4_HEX_LEN])
 {
     char body_hash[SIGV4_HEX_LEN];
     sigv4_hash(request->body, body_hash);
     struct buf canonical = {0};
+    (void)buf_reserve(&canonical, canonical_bytes_max(request));
     sigv4_add_canonical_request(&canonical, request, headers, str_make(body_hash, SIGV4_HEX_LEN));
     unsigned char key[SIGV4_HASH_LEN];
     sigv4_derive_key(scope->secret_access_key, str_make(scope->time.data, SIGV4_DAY_LEN),
@@ -240,6 +253,7 @@ static void sign(const struct sigv4_request *request, const struct sigv4_header 
     sigv4_make_signature(key, scope->time, buf_str(&scope_text), buf_str(&canonical), out);
     OPENSSL_cleanse(key, sizeof(key));
     buf_finish(&scope_text);
+    buf_erase(&canonical);
     buf_finish(&canonical);
 }
 

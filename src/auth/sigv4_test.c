@@ -178,6 +178,33 @@ static void test_documented_example(void **state)
     buf_finish(&got);
 }
 
+/* The canonical request, which contains the session token, is overwritten. */
+static void test_tokens_leave_no_copies(void **state)
+{
+    (void)state;
+    static const char mirrored[] = "9876543210zyxwvutsrqponmlkjihgfedcba";
+    char token[2000];
+    memset(token, 'A', sizeof(token));
+    mirror(mirrored, token + 100);
+    token[100 + strlen(mirrored)] = 'A';
+    const struct sigv4_header headers[] = {
+        HOST, {STR("X-Amz-Security-Token"), str_make(token, sizeof(token))}};
+    struct sigv4_request request = {.method = STR("GET"),
+                                    .path = STR("/"),
+                                    .query = STR(""),
+                                    .headers = headers,
+                                    .header_count = COUNT_OF(headers)};
+    struct sigv4_scope scope = {.access_key_id = STR("AKIDEXAMPLE"),
+                                .secret_access_key = STR("secret"),
+                                .region = STR("us-east-1"),
+                                .service = STR("dynamodb"),
+                                .time = STR("20150830T123600Z")};
+    struct buf authorization = {0};
+    sigv4_sign(&request, &scope, &authorization);
+    assert_false(heap_contains(mirrored));
+    buf_finish(&authorization);
+}
+
 static void test_time(void **state)
 {
     (void)state;
@@ -191,6 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_suite),
         cmocka_unit_test(test_documented_example),
+        cmocka_unit_test(test_tokens_leave_no_copies),
         cmocka_unit_test(test_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -316,6 +316,7 @@ void aws_client_attempt(struct aws_client *client, const struct aws_request *req
         renew_if_expired(client, response);
     }
     secret_arena_finish(&secrets);
+    arena_erase(&arena); /* a header may be the session token */
     arena_finish(&arena);
 }
 

@@ -4,11 +4,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "aws/endpoint.h"
 #include "aws/metadata_internal.h"
 #include "aws/profile.h"
+#include "base/mem.h"
 #include "base/testing.h"
 
 static const char *const variables[] = {
@@ -176,6 +178,42 @@ static void test_renewal(void **state)
     write_file("credentials", NULL);
 }
 
+/* Writes a file of 100 KB with a secret, in another process, so that this one has no copy. */
+static void write_large_file(const char *mirrored)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        char secret[64];
+        char text[100 * 1000] = "[default]\naws_access_key_id = large\naws_secret_access_key = ";
+        mirror(mirrored, secret);
+        size_t len = strlen(text);
+        len += (size_t)snprintf(text + len, sizeof(text) - len, "%s\n", secret);
+        memset(text + len, '#', sizeof(text) - 1 - len);
+        write_file("credentials", text);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+}
+
+static void test_large_files_leave_no_copies(void **state)
+{
+    (void)state;
+    static const char mirrored[] = "9876543210zyxwvutsrqponmlkjihgfedcba";
+    struct aws_options options = {.service = "dynamodb"};
+    write_large_file(mirrored);
+    char path[256];
+    snprintf(path, sizeof(path), "%s/credentials", directory);
+    setenv("AWS_SHARED_CREDENTIALS_FILE", path, 1);
+    char *hole = mem_alloc(100 * 1000); /* a buffer that begins there and grows must move */
+    char *behind = mem_alloc(50 * 1000);
+    mem_free(hole);
+    check_key("large file", &options, false, "large");
+    assert_false(heap_contains(mirrored));
+    mem_free(behind);
+    write_file("credentials", NULL);
+}
+
 static void test_addresses(void **state)
 {
     (void)state;
@@ -297,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_profiles),
         cmocka_unit_test_setup(test_order, set_up),
         cmocka_unit_test_setup(test_renewal, set_up),
+        cmocka_unit_test_setup(test_large_files_leave_no_copies, set_up),
         cmocka_unit_test_setup(test_addresses, set_up),
         cmocka_unit_test_setup(test_endpoint_variables, set_up),
         cmocka_unit_test_setup(test_attempts, set_up),

@@ -64,13 +64,21 @@ static long fetch_once(struct fetch *fetch, CURL *curl, struct curl_slist *heade
     return status;
 }
 
-/* Fetches into fetch->body, which the caller frees. */
+/* Frees the body, which may hold a secret. */
+static void fetch_finish(struct fetch *fetch)
+{
+    buf_erase(&fetch->body);
+    buf_finish(&fetch->body);
+}
+
+/* Fetches into fetch->body; fetch_finish() frees it. */
 static bool fetch_run(struct fetch *fetch, struct arena *arena, struct str *problem)
 {
     long status = 0;
     CURL *curl = curl_easy_init();
     struct curl_slist *headers =
         str_is_null(fetch->header) ? NULL : curl_slist_append(NULL, fetch->header.data);
+    (void)buf_reserve(&fetch->body, ANSWER_BYTES_MAX); /* growing leaves copies in freed memory */
     for (int i = 0; curl != NULL && i < ATTEMPTS && (status == 0 || status >= 500); i++) {
         status = fetch_once(fetch, curl, headers);
     }
@@ -145,7 +153,7 @@ static bool fetch_credentials(struct fetch *fetch, struct arena *arena, struct c
                               struct str *problem)
 {
     bool good = fetch_run(fetch, arena, problem) && read_credentials(arena, fetch, out, problem);
-    buf_finish(&fetch->body);
+    fetch_finish(fetch);
     return good;
 }
 
@@ -287,7 +295,7 @@ static bool fetch_line(struct fetch *fetch, struct arena *arena, struct str *out
         *problem = arena_format(arena, "%.*s: an empty answer", STR_ARG(fetch->url));
         good = false;
     }
-    buf_finish(&fetch->body);
+    fetch_finish(fetch);
     return good;
 }
 

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 
@@ -15,7 +16,7 @@ const char *profile_variable(const char *name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-enum { FILE_BYTES_USUAL = 64 * 1024, FILE_BYTES_MAX = 1024 * 1024 };
+enum { FILE_BYTES_MAX = 1024 * 1024, READ_BYTES = 4096 };
 
 #define SPACES " \t\r"
 
@@ -94,17 +95,22 @@ struct str profile_find(struct str text, struct str profile, struct str name,
 
 /* --- files --- */
 
+/* Appends a file to `out`, which has room for all of it before: a buffer that grows leaves copies
+ * of secrets in freed memory. */
 static bool read_file(const char *path, struct buf *out)
 {
+    struct stat facts;
     FILE *file = fopen(path, "re");
     if (file == NULL) {
         return false;
     }
     setvbuf(file, NULL, _IONBF, 0); /* which would keep a copy of secrets */
-    (void)buf_reserve(out, FILE_BYTES_USUAL);
+    bool has_size = fstat(fileno(file), &facts) == 0 && S_ISREG(facts.st_mode);
+    size_t size = has_size ? MIN((size_t)facts.st_size, (size_t)FILE_BYTES_MAX) : FILE_BYTES_MAX;
+    (void)buf_reserve(out, size + READ_BYTES); /* the last read finds the end */
     size_t got;
     do {
-        got = fread(buf_reserve(out, 4096), 1, 4096, file);
+        got = fread(buf_reserve(out, READ_BYTES), 1, READ_BYTES, file);
         buf_added(out, got);
     } while (got > 0 && out->len < FILE_BYTES_MAX);
     fclose(file);

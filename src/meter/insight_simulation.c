@@ -27,6 +27,9 @@ static const struct {
     {"stepMs", offsetof(struct simulation_settings, step_ms), 60000},
 };
 
+/* Of stepMs, unless it is 0: the clock that it advances counts microseconds. */
+#define STEP_MS_MIN 0.001
+
 static double *number_of(struct simulation_settings *settings, size_t i)
 {
     return (double *)((char *)settings + numbers[i].offset);
@@ -123,7 +126,8 @@ static bool read_setting(struct json_reader *reader, struct str name,
                 *number_of(settings, i) = -1;
                 return json_read_null(reader);
             }
-            return json_read_amount(reader, numbers[i].max, number_of(settings, i));
+            return json_read_amount(reader, numbers[i].max, number_of(settings, i)) &&
+                   (settings->step_ms == 0 || settings->step_ms >= STEP_MS_MIN);
         }
     }
     return false;

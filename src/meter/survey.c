@@ -14,7 +14,7 @@ enum {
     SURVEYED_AT_ONCE = 200,
     FRESH_MS = 60 * 1000,
     ITEMS_PER_SEGMENT = 5000,
-    ITEMS_PER_SAMPLE = 32 * 1000, /* that the segments of one sample have, on average */
+    ITEMS_PER_SAMPLE = 32 * 1000, /* at most, on average, in the segments of one sample */
     HOT_KEYS = 8,                 /* whose collections are measured */
     ENTRIES_PER_INDEX = 1000,
     PARTITIONS_ENTRIES_MIN = 1000, /* an index with fewer entries is not examined for its keys */
@@ -35,8 +35,8 @@ struct surveying {
     bool has_last;
 };
 
-/* The place of a collection among those that are kept; their number: it is not there. A key that is
- * cut may be that of several. */
+/* Returns the place of a collection among those that are kept, or collection_count if it is not
+ * there. A key that is cut is never found, because several collections may begin with it. */
 static size_t find_collection(const struct survey *survey, const struct survey_collection *wanted)
 {
     size_t at = 0;
@@ -351,16 +351,17 @@ static void measure(struct items_read *read, struct value item)
     surveying->now.bytes += item_size(item);
 }
 
-/* Copies the partition keys that were written most. A key that is cut is not known. */
+/* Copies the partition keys that were written most, of all that have a counter. A key that is cut
+ * is not known. */
 static size_t hot_keys(struct meter *meter, const struct table *table,
                        struct survey_collection out[HOT_KEYS])
 {
-    const struct heat_counter *top[LIMIT_MAX];
+    const struct heat_counter *top[HEAT_COUNTERS_MAX];
     size_t count = 0;
     pthread_mutex_lock(&meter->mutex);
     const struct heat_place *place = heat_find(&meter->heat, table->name, STR_NULL);
     size_t top_count =
-        place == NULL || place->space != table->space ? 0 : heat_top(place, LIMIT_MAX, top);
+        place == NULL || place->space != table->space ? 0 : heat_top(place, HEAT_COUNTERS_MAX, top);
     for (size_t n = 0; n < HOT_KEYS; n++) {
         size_t best = top_count;
         for (size_t i = 0; i < top_count; i++) {

@@ -395,8 +395,9 @@ static bool notes_resources(const struct router *router, const struct routed_cal
            (call->guarded != NULL || audit_records_all(audit) || api_is_administrative(op));
 }
 
-/* Whether the console looks at data for its user, which it says in a header. That of a page of
- * another host is ignored. */
+/* Whether the console reads or writes for its user, which it says in a header. That of a page of
+ * another host is ignored; other programs can send the console's origin too, so this must permit
+ * nothing. */
 static bool is_from_console(const struct http_exchange *exchange)
 {
     return UNLIKELY(!str_is_null(http_header(exchange, STR("x-gramme-console")))) &&

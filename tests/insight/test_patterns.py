@@ -34,8 +34,8 @@ def send(endpoint, operation, body, **headers):
 
 
 def test_calls_of_the_console_are_not_traffic(start_server):
-    """The console says in a header that it only looks at data: such a call is counted as one, and in nothing else. The header of a page of
-    another origin, or of a program, is ignored."""
+    """The console says in a header that a call is for its pages: it is counted as one of the console, and in nothing else. The header of a
+    page of another origin, or without an origin, is ignored."""
     server = start_server("memory:", "--cors", "http://other.example")
     insight = Insight(server.endpoint)
     with Client(server.endpoint) as db:
@@ -58,6 +58,23 @@ def test_calls_of_the_console_are_not_traffic(start_server):
         assert insight.get("overview")["totals"]["consoleCalls"] == 4
         insight.post("reset")
         assert insight.get("overview")["totals"]["consoleCalls"] == 0
+
+
+def test_programs_may_not_see_what_the_console_wrote(start_server):
+    """Stale reads and lagging indexes do not show writes of the console yet, like those of programs. The console reads the newest state."""
+    server = start_server("memory:")
+    insight = Insight(server.endpoint)
+    console = {"Origin": server.endpoint, "X_Gramme_Console": "1"}
+    with Client(server.endpoint) as db:
+        table = create_table(db, "pk", gsi={"gsi": "g"})
+        of_index = {"TableName": table, "IndexName": "gsi", "KeyConditionExpression": "g = :g", "ExpressionAttributeValues": {":g": S("x")}}
+        insight.post("simulation", {"tables": {table: {"indexLagMs": 60_000}}})
+        send(server.endpoint, "PutItem", {"TableName": table, "Item": {"pk": S("a"), "g": S("x")}}, **console)
+        send(server.endpoint, "BatchWriteItem", {"RequestItems": {table: [{"PutRequest": {"Item": {"pk": S("b"), "g": S("x")}}}]}}, **console)
+        assert db.Query(**of_index)["Count"] == 0
+        assert send(server.endpoint, "Query", of_index, **console)["Count"] == 2
+        insight.post("simulation", {"tables": {table: {"indexLagMs": 0}}})
+        assert db.Query(**of_index)["Count"] == 2
 
 
 # operation, request without TableName, text of the pattern ("T" is the table)

@@ -139,6 +139,16 @@ def test_units_by_steps(db, table, insight, settings):
     assert insight.get("simulation")["tables"][table]["stepMs"] == 10
 
 
+@pytest.mark.parametrize("step", [0.0009, 1e-9, -1])
+def test_the_clock_does_not_stand_still(table, insight, step):
+    """A step below a microsecond would never refill units."""
+    status, answer = insight.request("POST", "simulation", {"tables": {table: {"stepMs": step}}})
+    assert status == 400 and "stepMs" in answer["error"]
+    for step in (0.001, 0):
+        simulate(insight, table, stepMs=step)
+        assert insight.get("simulation")["tables"][table]["stepMs"] == step
+
+
 def arn(table, index=None):
     return f"arn:aws:dynamodb:us-east-1:000000000000:table/{table}" + (f"/index/{index}" if index else "")
 

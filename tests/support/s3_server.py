@@ -62,7 +62,7 @@ class S3Server:
     def __exit__(self, *_):
         for name, value in self.before.items():
             if value is None:
-                del os.environ[name]
+                os.environ.pop(name, None)
             else:
                 os.environ[name] = value
         self.stop()

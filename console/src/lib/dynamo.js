@@ -115,7 +115,7 @@ async function post(operation, input, headers, signal, keys) {
 }
 
 /* Calls an operation; gives the answer, or throws a ServerError. `keys`: an access key other than the one that was entered.
- * The header says that the console looks at data: the server does not count the call as traffic, and simulates nothing for it. */
+ * The header says that the console reads or writes for its pages: the server does not count the call as traffic, and simulates nothing for it. */
 export function call(operation, input = {}, signal = undefined, keys = undefined) {
   return post(operation, input, { "x-gramme-console": "1" }, signal, keys);
 }

@@ -364,7 +364,7 @@ static void write_table(struct batch_get *op, struct batch_table *table, size_t 
     JSON_PUT(out, "]");
 }
 
-/* What a table of the request has beside its keys, so that the client can send it again. */
+/* What a table of the request has besides its keys, so that the client can send it again. */
 static void write_options(struct buf *out, const struct keys_request *request)
 {
     if (request->consistent_read.given) {

@@ -1,4 +1,4 @@
-/* Reads one page of items, for Query and Scan: checks, the read, and the response. Called by
+/* Reads one page of items, for Query and Scan: checks, the read, and the answer. Called by
  * op_query.c and op_scan.c on the thread of the call. emit() may run on another thread while the
  * call waits. */
 #include "api/items/page.h"

@@ -1,15 +1,17 @@
 /* Makes eventually consistent reads return an older state, if that is simulated
  * (meter/simulation.h). Called by the operations that read and write items, on the thread of the
- * call. */
+ * call. Reads of the console are never stale (their call->meter is NULL), but its writes are
+ * remembered as those of programs are, so that programs may see the state before them. */
 #include "api/api_internal.h"
 
 void api_write_items(struct api_call *call, struct items_write *const *writes, size_t count)
 {
-    if (UNLIKELY(simulation_is_on(call->meter))) {
+    struct meter_thread *meter = call->thread->meter;
+    if (UNLIKELY(simulation_is_on(meter))) {
         for (size_t i = 0; i < count; i++) {
             for (size_t k = 0; k < writes[i]->write_count; k++) {
                 struct item_write *write = &writes[i]->writes[k];
-                write->want_old |= simulation_wants_writes(call->meter, write->table);
+                write->want_old |= simulation_wants_writes(meter, write->table);
             }
         }
     }
@@ -18,14 +20,15 @@ void api_write_items(struct api_call *call, struct items_write *const *writes, s
 
 void api_remember_writes(struct api_call *call, const struct items_write *write)
 {
-    if (LIKELY(!simulation_is_on(call->meter)) || write->failed || write->replayed ||
+    struct meter_thread *meter = call->thread->meter;
+    if (LIKELY(!simulation_is_on(meter)) || write->failed || write->replayed ||
         write->call.err.code != ERR_NONE) {
         return;
     }
     for (size_t i = 0; i < write->write_count; i++) {
         const struct item_write *one = &write->writes[i];
         if (one->kind != WRITE_CHECK) {
-            simulation_remember(call->meter, one->table,
+            simulation_remember(meter, one->table,
                                 &(struct past_write){.row = one->key.row,
                                                      .old_item = one->old_item,
                                                      .new_item = one->new_item});

@@ -1,4 +1,4 @@
-/* One write of an item, for PutItem, UpdateItem and DeleteItem: condition, ReturnValues, response.
+/* One write of an item, for PutItem, UpdateItem and DeleteItem: condition, ReturnValues, answer.
  * Called by these operations on the thread of the call; write_describe() also by the batch,
  * transaction and PartiQL operations. */
 #include "api/items/write_item.h"
