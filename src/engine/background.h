@@ -46,6 +46,8 @@ bool background_may_go_on(const struct background *background);
  * multiple of that time, up to a few milliseconds, so that calls get most of the processor time.
  * Returns whether calls came. */
 bool background_give_way(struct background *background, int64_t spent_us);
+/* Sleeps for a time, or until background_stop() is called. */
+void background_sleep(struct background *background, int64_t sleep_us);
 /* Makes the next round begin at once. Any thread. */
 void background_wake(struct background *background);
 
