@@ -48,7 +48,7 @@ void background_prepare(struct background *background, struct engine *engine)
     atomic_init(&background->woken, false);
 }
 
-bool background_start(struct background *background, struct engine *engine,
+bool background_start(struct background *background, struct engine *engine, const char *name,
                       int64_t (*round)(struct background *background), struct err *err)
 {
     if (background->mailbox == NULL) {
@@ -60,7 +60,7 @@ bool background_start(struct background *background, struct engine *engine,
     if (!background->started) {
         return err_set(err, ERR_INTERNAL, MESSAGE_NO_THREAD);
     }
-    pthread_setname_np(background->thread, "background");
+    pthread_setname_np(background->thread, name);
     return true;
 }
 
