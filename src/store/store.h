@@ -253,8 +253,8 @@ MUST_USE bool store_url_is_persistent(struct str url);
 MUST_USE bool store_url_is_shared(struct str url);
 /* Returns the list of URLs for messages and help: "rocksdb:DIRECTORY, memory:". */
 MUST_USE const char *store_url_kinds(void);
-/* Returns the URL without its password, for messages; in `arena` if something was cut off. Of a text
- * in an unknown form only the beginning is left. */
+/* Returns the URL without its password, for messages; in `arena` if something was cut off. Of a
+ * text in an unknown form only the beginning is left. */
 MUST_USE struct str store_url_to_show(struct arena *arena, struct str url);
 /* Returns the directory of the store's files; NULL if it has none on this machine. */
 MUST_USE const char *store_directory(const struct store *store);
