@@ -23,8 +23,8 @@ enum { BAD_FOR_EVER = 1 << 30 };
 void bad_disk_fail(enum bad_disk_kind kind, int count);
 /* Returns how many calls of the kind have failed since bad_disk_fail(). */
 int bad_disk_failures(enum bad_disk_kind kind);
-/* Returns the id of the thread that wrote to the write-ahead log last, of the calls while a kind was
- * armed. */
+/* Returns the id of the thread that wrote to the write-ahead log last, of the calls while a kind
+ * was armed. */
 int bad_disk_log_thread(void);
 /* Disarms all kinds. */
 void bad_disk_heal(void);
