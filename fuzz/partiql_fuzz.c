@@ -158,10 +158,12 @@ static void add_statement(struct world *world, const struct statement *statement
     if (statement->update != NULL) {
         add_update(world, statement->update, arena, err, out);
     }
-    struct builder builder;
-    builder_init(&builder, arena, 64);
-    columns_apply(statement, world->item, &builder);
-    add_value(out, builder_finish(&builder));
+    if (statement->columns != NULL) {
+        struct builder builder;
+        builder_init(&builder, arena, 64);
+        columns_apply(statement, world->item, &builder);
+        add_value(out, builder_finish(&builder));
+    }
     for (size_t i = 0; i < statement->order_count; i++) {
         buf_add(out, statement->order[i].attribute);
     }

@@ -48,7 +48,7 @@ void background_prepare(struct background *background, struct engine *engine)
     atomic_init(&background->woken, false);
 }
 
-bool background_start(struct background *background, struct engine *engine,
+bool background_start(struct background *background, struct engine *engine, const char *name,
                       int64_t (*round)(struct background *background), struct err *err)
 {
     if (background->mailbox == NULL) {
@@ -60,7 +60,7 @@ bool background_start(struct background *background, struct engine *engine,
     if (!background->started) {
         return err_set(err, ERR_INTERNAL, MESSAGE_NO_THREAD);
     }
-    pthread_setname_np(background->thread, "background");
+    pthread_setname_np(background->thread, name);
     return true;
 }
 
@@ -74,6 +74,15 @@ bool background_may_go_on(const struct background *background)
     return !background_is_stopping(background) && store_is_leader(background->engine->store);
 }
 
+void background_sleep(struct background *background, int64_t sleep_us)
+{
+    int64_t until_us = clock_monotonic_us() + sleep_us;
+    int64_t left_us;
+    while (!background_is_stopping(background) && (left_us = until_us - clock_monotonic_us()) > 0) {
+        waiting_mailbox_run_for(background->mailbox, MAX(left_us / 1000, 1));
+    }
+}
+
 /* Most of the time of a piece of work is often waiting for the disk, which delays no call. */
 enum { GIVE_WAY_FACTOR = 3, GIVE_WAY_US_MAX = 5000 };
 
@@ -85,12 +94,7 @@ bool background_give_way(struct background *background, int64_t spent_us)
         return false;
     }
     background->calls_seen = calls;
-    int64_t until_us =
-        clock_monotonic_us() + MIN(GIVE_WAY_FACTOR * spent_us, (int64_t)GIVE_WAY_US_MAX);
-    int64_t left_us;
-    while (!background_is_stopping(background) && (left_us = until_us - clock_monotonic_us()) > 0) {
-        waiting_mailbox_run_for(background->mailbox, MAX(left_us / 1000, 1));
-    }
+    background_sleep(background, MIN(GIVE_WAY_FACTOR * spent_us, (int64_t)GIVE_WAY_US_MAX));
     return true;
 }
 

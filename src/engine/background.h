@@ -30,9 +30,11 @@ struct background {
 /* Initializes the struct, so that it can be woken before it is started: for threads that wake each
  * other. */
 void background_prepare(struct background *background, struct engine *engine);
-/* Starts the thread, which calls `round` at once. False: *err says why. */
+/* Starts the thread, which calls `round` at once. `name`: of the thread, at most 15 characters (see
+ * docs/internals/request.md). False: *err says why. */
 MUST_USE bool background_start(struct background *background, struct engine *engine,
-                               int64_t (*round)(struct background *background), struct err *err);
+                               const char *name, int64_t (*round)(struct background *background),
+                               struct err *err);
 /* Stops and joins the thread, if it was started. It may still be woken, without effect. */
 void background_stop(struct background *background);
 /* Frees its memory, after all background threads that may wake it have stopped, too. */
@@ -46,6 +48,8 @@ bool background_may_go_on(const struct background *background);
  * multiple of that time, up to a few milliseconds, so that calls get most of the processor time.
  * Returns whether calls came. */
 bool background_give_way(struct background *background, int64_t spent_us);
+/* Sleeps for a time, or until background_stop() is called. */
+void background_sleep(struct background *background, int64_t sleep_us);
 /* Makes the next round begin at once. Any thread. */
 void background_wake(struct background *background);
 

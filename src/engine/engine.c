@@ -38,12 +38,12 @@ static void wait_to_settle(const struct engine *engine)
 /* Reads the catalog, the streams and the clock, and starts the background threads. */
 static bool load(struct engine *engine, struct err *err)
 {
-    return background_start(&engine->housekeeper, engine, housekeeper_round, err) &&
+    return background_start(&engine->housekeeper, engine, "housekeeper", housekeeper_round, err) &&
            copy_check_finished(engine->store, err) && follow_open(engine, err) &&
            streams_load(engine, err) && engine_clock_load(engine, err) &&
-           background_start(&engine->backfill, engine, backfill_round, err) &&
-           background_start(&engine->expiry, engine, expiry_round, err) &&
-           background_start(&engine->recovery, engine, recovery_round, err);
+           background_start(&engine->backfill, engine, "backfill", backfill_round, err) &&
+           background_start(&engine->expiry, engine, "expiry", expiry_round, err) &&
+           background_start(&engine->recovery, engine, "recovery", recovery_round, err);
 }
 
 bool engine_open(struct store *store, const struct engine_options *options, struct engine **out,

@@ -346,7 +346,7 @@ bool follow_open(struct engine *engine, struct err *err)
         catalog_drop_left(engine, &snapshot);
     }
     arena_finish(&arena);
-    ok = ok && background_start(&follow->background, engine, follow_round, err);
+    ok = ok && background_start(&follow->background, engine, "follow", follow_round, err);
     atomic_store(&follow->is_started, ok);
     return ok;
 }

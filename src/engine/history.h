@@ -74,7 +74,7 @@ struct history_reader {
     size_t count;
     bool is_last;
 
-    bool is_unreadable; /* the last read failed on damaged rows: later attempts fail, too */
+    bool is_unreadable; /* several attempts in some seconds have failed on damaged rows */
 
     struct arena arena; /* private, as the next */
     struct arena scratch;

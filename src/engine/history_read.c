@@ -194,7 +194,7 @@ static void cut_rows(struct history_chunk *chunk)
     }
 }
 
-bool history_read(struct history_reader *reader)
+static bool read_chunk(struct history_reader *reader)
 {
     struct arena made; /* `from` may be in the memory of the chunk before */
     arena_init(&made);
@@ -218,6 +218,25 @@ bool history_read(struct history_reader *reader)
     }
     arena_finish(&made);
     return ok;
+}
+
+/* A disk may fail to read a block once, or return wrong bytes. Who gives up deletes the table or
+ * the export, so an unreadable chunk is read several times. */
+bool history_read(struct history_reader *reader)
+{
+    enum { READS_MAX = 4 };
+    static const int64_t pause_us = (int64_t)1000 * 1000;
+    for (int read_count = 1;; read_count++) {
+        bool ok = read_chunk(reader);
+        if (ok || !reader->is_unreadable || read_count == READS_MAX) {
+            return ok;
+        }
+        background_sleep(reader->background, pause_us);
+        if (background_is_stopping(reader->background)) {
+            reader->is_unreadable = false; /* not known */
+            return false;
+        }
+    }
 }
 
 void history_reader_finish(struct history_reader *reader)

@@ -104,7 +104,7 @@ static bool assign_spaces(struct inventory *inventory, const struct table *table
 
 /* Rows ----------------------------------------------------------------------------------------- */
 
-static bool is_part(struct str key, const char *part)
+bool inventory_is_part(struct str key, const char *part)
 {
     char padded[STORE_PART_LEN] = {0};
     memcpy(padded, part, strlen(part));
@@ -227,46 +227,46 @@ static bool check_export(struct inventory *inventory, struct str value, inventor
 static bool is_other_catalog_row(struct str key, struct str value)
 {
     struct trusted_time time;
-    bool is_time = (is_part(key, "clock") && value.len == 9 && value.data[0] == 1) ||
-                   (is_part(key, "trusted-time") && trusted_time_decode(value, &time));
-    return is_time || is_part(key, "copy") || is_part(key, "load-token") ||
-           (is_part(key, "version") && value.len == 8);
+    bool is_time = (inventory_is_part(key, "clock") && value.len == 9 && value.data[0] == 1) ||
+                   (inventory_is_part(key, "trusted-time") && trusted_time_decode(value, &time));
+    return is_time || inventory_is_part(key, "copy") || inventory_is_part(key, "load-token") ||
+           (inventory_is_part(key, "version") && value.len == 8);
 }
 
 static bool add_catalog_row(struct inventory *inventory, struct str key, struct str value,
                             inventory_report *report, void *context)
 {
     struct str sort = str_skip(key, STORE_PREFIX_LEN);
-    if (is_part(key, "table")) {
+    if (inventory_is_part(key, "table")) {
         return add_table(inventory, sort, value, report, context);
     }
-    if (is_part(key, "stream")) {
+    if (inventory_is_part(key, "stream")) {
         return add_stream(inventory, SPACE_STREAM, sort, value, report, context);
     }
-    if (is_part(key, "feed")) {
+    if (inventory_is_part(key, "feed")) {
         return add_stream(inventory, SPACE_FEED, sort, value, report, context);
     }
-    if (is_part(key, "kept")) {
+    if (inventory_is_part(key, "kept")) {
         return add_kept(inventory, sort, value, report, context);
     }
-    if (is_part(key, "backup")) {
+    if (inventory_is_part(key, "backup")) {
         return add_backup(inventory, value, report, context);
     }
-    if (is_part(key, "export")) {
+    if (inventory_is_part(key, "export")) {
         return check_export(inventory, value, report, context);
     }
-    if (is_part(key, "export-file") || is_part(key, "export-token")) {
+    if (inventory_is_part(key, "export-file") || inventory_is_part(key, "export-token")) {
         return true; /* no space depends on them */
     }
-    if (is_part(key, "next") && value.len == 4) {
+    if (inventory_is_part(key, "next") && value.len == 4) {
         inventory->next_space = store_key_space(value);
         return true;
     }
-    if (is_part(key, "drop") && sort.len == 4) {
+    if (inventory_is_part(key, "drop") && sort.len == 4) {
         inventory_find(inventory, store_key_space(sort))->role = SPACE_DROPPING;
         return true;
     }
-    if (is_part(key, "import") || is_part(key, "bulk")) {
+    if (inventory_is_part(key, "import") || inventory_is_part(key, "bulk")) {
         return check_load(inventory, value, report, context);
     }
     bool is_good = is_other_catalog_row(key, value);
@@ -298,9 +298,9 @@ static bool add_fact(struct inventory *inventory, struct str key, struct str val
 static bool add_own_row(struct inventory *inventory, struct str key, struct str value)
 {
     uint64_t number = value.len == sizeof(number) ? get_u64_le(value.data) : 0;
-    if (is_part(key, "stamp")) {
+    if (inventory_is_part(key, "stamp")) {
         inventory->last_stamp = number;
-    } else if (is_part(key, "journal")) {
+    } else if (inventory_is_part(key, "journal")) {
         inventory->last_record = number;
     }
     return true;

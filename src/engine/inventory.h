@@ -62,6 +62,8 @@ void inventory_finish(struct inventory *inventory);
  * are reported; false: this one cannot. */
 bool inventory_add(struct inventory *inventory, struct str key, struct str value,
                    inventory_report *report, void *context);
+/* Returns whether the part of a key of the catalog is `part`, which may be shorter. */
+MUST_USE bool inventory_is_part(struct str key, const char *part);
 /* After the last row of those spaces: reports contradictions. */
 void inventory_seal(struct inventory *inventory, inventory_report *report, void *context);
 /* Returns the entry of a space; adds one if the space is not known. Valid until the next call that

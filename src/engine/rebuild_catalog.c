@@ -10,13 +10,6 @@
 #include "engine/rebuild_internal.h"
 #include "engine/stream_internal.h"
 
-static bool is_part(struct str key, const char *part)
-{
-    char padded[STORE_PART_LEN] = {0};
-    memcpy(padded, part, strlen(part));
-    return memcmp(key.data + STORE_SPACE_LEN, padded, sizeof(padded)) == 0;
-}
-
 /* Whether the row of an import or bulk put can be read: the inventory reports others as lost. */
 static bool is_load(struct rebuilder *rebuilder, struct str value)
 {
@@ -45,25 +38,25 @@ static bool names_space(struct rebuilder *rebuilder, struct str sort, enum space
 static bool is_taken_over(struct rebuilder *rebuilder, struct str key, struct str value)
 {
     struct str sort = str_skip(key, STORE_PREFIX_LEN);
-    if (is_part(key, "kept")) {
+    if (inventory_is_part(key, "kept")) {
         return names_space(rebuilder, sort, SPACE_KEPT);
     }
-    if (is_part(key, "stream")) {
+    if (inventory_is_part(key, "stream")) {
         return names_space(rebuilder, sort, SPACE_STREAM);
     }
-    if (is_part(key, "feed")) {
+    if (inventory_is_part(key, "feed")) {
         return names_space(rebuilder, sort, SPACE_FEED);
     }
-    if (is_part(key, "import") || is_part(key, "bulk")) {
+    if (inventory_is_part(key, "import") || inventory_is_part(key, "bulk")) {
         return is_load(rebuilder, value);
     }
-    if (is_part(key, "export")) {
+    if (inventory_is_part(key, "export")) {
         return is_export(rebuilder, value);
     }
-    if (!is_part(key, "table")) {
-        return is_part(key, "load-token") || is_part(key, "export-file") ||
-               is_part(key, "export-token") || is_part(key, "clock") ||
-               is_part(key, "trusted-time") || is_part(key, "version");
+    if (!inventory_is_part(key, "table")) {
+        return inventory_is_part(key, "load-token") || inventory_is_part(key, "export-file") ||
+               inventory_is_part(key, "export-token") || inventory_is_part(key, "clock") ||
+               inventory_is_part(key, "trusted-time") || inventory_is_part(key, "version");
     }
     for (size_t i = 0; i < rebuilder->inventory.table_count; i++) {
         if (str_eq(rebuilder->inventory.tables[i]->name, sort)) {
@@ -126,14 +119,14 @@ static void put_table(struct rebuilder *rebuilder, struct str key, struct str va
 
 void rebuild_catalog_row(struct rebuilder *rebuilder, struct str key, struct str value)
 {
-    if (is_part(key, "backup")) {
+    if (inventory_is_part(key, "backup")) {
         if (is_backup_saved(rebuilder, value)) {
             rebuilder_put(rebuilder, key, value);
         } else {
             rebuilder_report(rebuilder, REBUILD_LOST, STR(""), "a backup is lost");
         }
     } else if (is_taken_over(rebuilder, key, value)) {
-        if (is_part(key, "table") || is_part(key, "kept")) {
+        if (inventory_is_part(key, "table") || inventory_is_part(key, "kept")) {
             put_table(rebuilder, key, value);
         } else {
             rebuilder_put(rebuilder, key, value);

@@ -20,7 +20,7 @@ enum {
      * more bytes per second than this. */
     SHED_AFTER_MS = 2000,
     SHED_BYTES_PER_MS = 64,
-    SHED_LOOKS = 16,       /* connections that are checked each time */
+    SHED_LOOKS = 64,       /* connections that are checked each time */
     MEASURED_BYTES = 4096, /* the processor time of requests with larger bodies is measured */
     EXPENSIVE_NS = 500 * 1000,
 };
@@ -268,23 +268,32 @@ static bool is_too_slow(const struct conn *conn, uint64_t age_ms)
     return moved < age_ms * SHED_BYTES_PER_MS && !waits_for_us(conn);
 }
 
-/* Closes up to `close_max` connections of a wait list that are too slow. Returns their number. */
+/* Whether a connection has waited long enough to be closed for others. Later members of its wait
+ * list are younger. */
+static bool may_be_slow(const struct conn *conn)
+{
+    return conn != NULL && uv_now(&conn->loop->uv) - conn->since_ms >= SHED_AFTER_MS;
+}
+
+/* Closes up to `close_max` connections of a wait list that are too slow. Returns their number. Each
+ * call goes on behind the last connection that was checked, so that those that are fast enough do
+ * not protect those behind them. */
 static int close_slow(struct loop *loop, enum wait wait, int close_max)
 {
-    uint64_t now_ms = uv_now(&loop->uv);
-    struct conn *conn = loop->waits[wait].oldest;
+    struct wait_list *list = &loop->waits[wait];
+    const struct conn *first = NULL;
     int closed_count = 0;
-    for (int i = 0; i < SHED_LOOKS && conn != NULL && closed_count < close_max; i++) {
-        struct conn *newer = conn->newer;
-        uint64_t age_ms = now_ms - MIN(now_ms, conn->since_ms);
-        if (age_ms < SHED_AFTER_MS) {
-            break; /* all later members are younger */
+    for (int i = 0; i < SHED_LOOKS && closed_count < close_max; i++) {
+        struct conn *conn = may_be_slow(list->next_check) ? list->next_check : list->oldest;
+        if (!may_be_slow(conn) || conn == first) {
+            break; /* there is none, or all were checked */
         }
-        if (is_too_slow(conn, age_ms)) {
+        first = first == NULL ? conn : first;
+        list->next_check = conn->newer;
+        if (!conn->is_ready && is_too_slow(conn, uv_now(&loop->uv) - conn->since_ms)) {
             conn_close(conn);
             closed_count++;
         }
-        conn = newer;
     }
     return closed_count;
 }

@@ -153,7 +153,8 @@ struct conn {
 struct wait_list {
     struct conn *oldest;
     struct conn *newest;
-    int timeout_ms; /* 0: none */
+    struct conn *next_check; /* where close_slow() goes on; NULL: at the oldest */
+    int timeout_ms;          /* 0: none */
 };
 
 /* A listening socket of one thread. */

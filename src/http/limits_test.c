@@ -242,6 +242,77 @@ static void test_slow_clients_make_way(void **state)
     testing_close(&testing);
 }
 
+/* Clients that send fast enough stay, but do not protect slow ones that came after them. */
+static void test_fast_clients_protect_no_slow_ones(void **state)
+{
+    (void)state;
+    enum { FAST = 80, SLOW = 4, TRIES = 3, BODY_BYTES = 700000, FIRST_BYTES = 8000000 };
+    struct http_options options = testing_options();
+    options.connections_max = FAST + SLOW;
+    options.body_bytes_max = FIRST_BYTES;
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    struct client clients[FAST + SLOW];
+    struct client late[SLOW * TRIES];
+    for (int i = 0; i < FAST + SLOW; i++) {
+        int size = i == 0 ? FIRST_BYTES : BODY_BYTES;
+        char head[100];
+        snprintf(head, sizeof(head),
+                 "POST /size/5 HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", size);
+        client_open(&clients[i], testing.port);
+        client_send(&clients[i], str_from_c(head));
+        client_send_fill(&clients[i], i < FAST ? (size_t)size - 1 : 1);
+    }
+    sleep(3);
+    int served_count = 0;
+    for (int i = 0; i < SLOW * TRIES; i++) {
+        bool is_open = client_try_open(&late[i], testing.port) && !(TESTING_TLS && !late[i].ssl);
+        if (is_open) {
+            client_request(&late[i], "/echo", "in");
+            client_read(&late[i]);
+            served_count += late[i].status == 200;
+        }
+    }
+    assert_true(served_count >= SLOW);
+    client_send(&clients[0], STR("x"));
+    CHECK_ANSWER(&clients[0], 200, "abcde");
+    for (int i = 0; i < FAST + SLOW; i++) {
+        client_close(&clients[i]);
+    }
+    for (int i = 0; i < SLOW * TRIES; i++) {
+        client_close(&late[i]);
+    }
+    testing_close(&testing);
+}
+
+/* A slow client whose request becomes complete in the same round of events as a new client comes is
+ * answered. */
+static void test_complete_request_is_not_slow(void **state)
+{
+    (void)state;
+    struct http_options options = testing_options();
+    options.connections_max = 2;
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    struct client slow;
+    struct client stalling;
+    client_open(&slow, testing.port);
+    client_open(&stalling, testing.port);
+    client_send(&slow, STR("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nsl"));
+    sleep(3);
+    client_request(&stalling, "/stall", "stalled");
+    testing_wait_held(&testing, 1);
+    client_send(&slow, STR("ow"));
+    int late = testing_connect(&testing);
+    testing_unblock(&testing);
+    CHECK_ANSWER(&stalling, 200, "stalled");
+    CHECK_ANSWER(&slow, 200, "slow");
+    close(late);
+    client_close(&stalling);
+    client_close(&slow);
+    testing_close(&testing);
+}
+
 /* A client that reads nothing of its answers is disconnected. */
 static void test_client_that_never_reads(void **state)
 {
@@ -359,6 +430,8 @@ int main(void)
         cmocka_unit_test(test_idle),
         cmocka_unit_test(test_connection_cap),
         cmocka_unit_test(test_slow_clients_make_way),
+        cmocka_unit_test(test_fast_clients_protect_no_slow_ones),
+        cmocka_unit_test(test_complete_request_is_not_slow),
         cmocka_unit_test(test_client_that_never_reads),
         cmocka_unit_test(test_client_that_reads_slowly),
         cmocka_unit_test(test_client_that_reads_late),

@@ -79,7 +79,7 @@ static void hold_on_slow_thread(void *context, struct http_exchange *exchange)
     hold(context, exchange);
 }
 
-static void block_slow_thread(void *context, struct http_exchange *exchange)
+static void block(void *context, struct http_exchange *exchange)
 {
     struct testing_server *testing = context;
     pthread_mutex_lock(&testing->mutex);
@@ -169,7 +169,9 @@ static void handle(void *context, struct http_exchange *exchange)
     } else if (str_eq(target, STR("/slow"))) {
         http_run_slowly(exchange, hold_on_slow_thread, testing);
     } else if (str_eq(target, STR("/block"))) {
-        http_run_slowly(exchange, block_slow_thread, testing);
+        http_run_slowly(exchange, block, testing);
+    } else if (str_eq(target, STR("/stall"))) {
+        block(testing, exchange);
     } else if (str_starts_with(target, STR("/size/"))) {
         answer_size(exchange, &answer);
     } else if (str_starts_with(target, STR("/coded/"))) {
@@ -318,20 +320,32 @@ void testing_wait_connections(struct testing_server *testing, int count)
     }
 }
 
+static bool connect_socket(int fd, int port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    return connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+}
+
+int testing_connect(const struct testing_server *testing)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0 && connect_socket(fd, testing->port));
+    return fd;
+}
+
 bool client_try_open(struct client *client, int port)
 {
     memset(client, 0, sizeof(*client));
     client->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(client->fd >= 0);
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct timeval patience = {.tv_sec = 20};
     int one = 1;
     setsockopt(client->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     setsockopt(client->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    bool good = connect(client->fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+    bool good = connect_socket(client->fd, port);
     client->ssl = good && TESTING_TLS ? testing_tls_connect(client->fd) : NULL;
     pthread_mutex_init(&client->ssl_mutex, NULL);
     return good;

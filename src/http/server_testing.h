@@ -15,6 +15,7 @@
  *   /hold    answers with the body when testing_release() is called
  *   /slow    the same on a slow thread
  *   /block   blocks a slow thread until testing_unblock() is called, then answers with the body
+ *   /stall   the same, but blocks the thread of the connection
  *   /size/N  answers at once with N bytes that compress well
  *   /coded/N the same, said to be compressed already
  *   /crc/N   the same with a checksum
@@ -52,7 +53,7 @@ void testing_open(struct testing_server *testing, const struct http_options *opt
 void testing_close(struct testing_server *testing);
 /* Answers the exchanges of /hold and /slow. */
 void testing_release(struct testing_server *testing);
-/* Ends the blocking of /block, for good. */
+/* Ends the blocking of /block and /stall, for good. */
 void testing_unblock(struct testing_server *testing);
 /* Waits until `count` exchanges are held. */
 void testing_wait_held(struct testing_server *testing, int count);
@@ -62,6 +63,8 @@ void testing_wait_calls(struct testing_server *testing, int count);
 void testing_wait_calm(struct testing_server *testing);
 /* Waits until `count` connections are open. */
 void testing_wait_connections(struct testing_server *testing, int count);
+/* Connects a socket, without a handshake, and returns it. */
+int testing_connect(const struct testing_server *testing);
 
 struct client {
     int fd;

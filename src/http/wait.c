@@ -33,6 +33,9 @@ void wait_leave(struct conn *conn)
     struct wait_list *list = &conn->loop->waits[conn->wait];
     *(conn->older != NULL ? &conn->older->newer : &list->oldest) = conn->newer;
     *(conn->newer != NULL ? &conn->newer->older : &list->newest) = conn->older;
+    if (list->next_check == conn) {
+        list->next_check = conn->newer;
+    }
     conn->older = NULL;
     conn->newer = NULL;
     conn->wait = WAIT_NOTHING;

@@ -208,7 +208,8 @@ bool kinesis_start(struct engine *engine, const struct kinesis_options *options,
         engine_watch_catalog(engine, read_again, kinesis);
     }
     for (uint32_t i = 0; i < WORKER_COUNT && ok; i++) {
-        ok = background_start(&kinesis->workers[i].background, engine, worker_round, err);
+        ok =
+            background_start(&kinesis->workers[i].background, engine, "kinesis", worker_round, err);
     }
     if (!ok) {
         kinesis_stop(kinesis);

@@ -322,6 +322,9 @@ bool meter_create(struct engine *engine, const struct meter_options *options, st
         return false;
     }
     meter->collector_started = pthread_create(&meter->collector, NULL, collector_main, meter) == 0;
+    if (meter->collector_started) {
+        pthread_setname_np(meter->collector, "meter");
+    }
     return meter->collector_started || err_set(err, ERR_INTERNAL, MESSAGE_NO_THREAD);
 }
 

@@ -25,7 +25,7 @@ MUST_USE bool hosts_parse(struct arena *arena, struct str text, const struct str
 
 /* Whether a request with this Host header may be carried out. STR_NULL: it has none, so no browser
  * sent it. If hosts->is_open, all IP addresses and names without a dot, such as those of a
- * container network, are accepted too: no web page of the Internet has such a name. */
+ * container network, are accepted too: hardly any web page of the Internet has such a name. */
 MUST_USE bool hosts_allow(const struct hosts *hosts, struct str header);
 
 #endif

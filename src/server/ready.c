@@ -1,8 +1,9 @@
 /* Readiness: probes the store with a write, which waits in the same queue as those of clients, and
- * checks free disk space and memory. Runs on the threads of the HTTP server; a probe has a thread
- * of its own, because it may take longer than the request that has begun it waits for it. At most
- * one probe is under way, and at most one a second begins, however many requests ask. While memory
- * for requests is used up, the HTTP server answers 503 itself (http_options.memory). */
+ * checks free disk space and memory. Runs on the threads of the HTTP server. Each probe has a
+ * thread of its own, because it may take longer than the answer to the request may wait. At most
+ * one probe is under way, and at most one begins in a second, however many requests there are.
+ * While memory for requests is used up, the HTTP server answers 503 itself (http_options.memory).
+ */
 #include "server/ready.h"
 
 #include <sys/statvfs.h>
@@ -169,6 +170,9 @@ static bool begin_probe(struct ready *ready, struct http_exchange *exchange)
     join_prober(ready);
     bool ok = pthread_create(&ready->prober, NULL, prober_main, waiting) == 0;
     ready->has_prober = ok;
+    if (ok) {
+        pthread_setname_np(ready->prober, "ready-probe");
+    }
     pthread_mutex_unlock(&ready->mutex);
     return ok;
 }

@@ -16,6 +16,8 @@ enum {
     TOKEN_SECONDS_DEFAULT = 43200,
     TOKEN_SECONDS_MAX = 129600,
     ROOT_SECONDS_MAX = 3600,
+    SESSION_NAME_MAX = 64,
+    EXTERNAL_ID_MAX = 1224,
     SESSION_POLICY_MAX = 2048,     /* without white space */
     SESSION_POLICY_RAW_MAX = 4096, /* with it: the token contains the policy */
 };
@@ -182,16 +184,17 @@ static int get_session_token(struct sts_call *call)
     return end(call, "GetSessionToken");
 }
 
-static bool is_session_name(struct str name)
+/* Whether a text has 2 to `len_max` letters, digits and characters of `others`. */
+static bool is_word(struct str name, const char *others, size_t len_max)
 {
     for (size_t i = 0; i < name.len; i++) {
         char c = name.data[i];
         bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!is_plain && (c == '\0' || strchr("_+=,.@-", c) == NULL)) {
+        if (!is_plain && (c == '\0' || strchr(others, c) == NULL)) {
             return false;
         }
     }
-    return name.len >= 2 && name.len <= 64;
+    return name.len >= 2 && name.len <= len_max;
 }
 
 /* The role of arn:aws:iam::ACCOUNT:role/NAME, or NULL. */
@@ -280,20 +283,32 @@ static int answer_role(struct sts_call *call, const struct session_request *requ
     return end(call, "AssumeRole");
 }
 
+/* Returns what is wrong with the parameters of AssumeRole; NULL: nothing. */
+static const char *find_mistake(const struct sts_call *call)
+{
+    struct str external_id = parameter(call, STR("ExternalId"));
+    if (str_is_null(parameter(call, STR("RoleArn"))) ||
+        !is_word(parameter(call, STR("RoleSessionName")), "_+=,.@-", SESSION_NAME_MAX)) {
+        return "RoleArn and RoleSessionName (2 to 64 of letters, digits, _+=,.@-) are required";
+    }
+    if (!str_is_null(external_id) && !is_word(external_id, "_+=,.@:/-", EXTERNAL_ID_MAX)) {
+        return "ExternalId must have 2 to 1224 of letters, digits, _+=,.@:/-";
+    }
+    if (!str_is_null(parameter(call, STR("Tags.member.1.Key"))) ||
+        !str_is_null(parameter(call, STR("PolicyArns.member.1.arn")))) {
+        return "Session tags and managed session policies are not supported";
+    }
+    return NULL;
+}
+
 static int assume_role(struct sts_call *call)
 {
     struct str arn = call->role = parameter(call, STR("RoleArn"));
     struct str name = parameter(call, STR("RoleSessionName"));
     struct str document = parameter(call, STR("Policy"));
-    if (str_is_null(arn) || !is_session_name(name)) {
-        return refuse_call(call, 400, "ValidationError",
-                           "RoleArn and RoleSessionName (2 to 64 of letters, digits, _+=,.@-) are "
-                           "required");
-    }
-    if (!str_is_null(parameter(call, STR("Tags.member.1.Key"))) ||
-        !str_is_null(parameter(call, STR("PolicyArns.member.1.arn")))) {
-        return refuse_call(call, 400, "ValidationError",
-                           "Session tags and managed session policies are not supported");
+    const char *mistake = find_mistake(call);
+    if (mistake != NULL) {
+        return refuse_call(call, 400, "ValidationError", mistake);
     }
     const struct directory_principal *role = find_role(call, arn);
     if (!may_assume(call, role)) {

@@ -95,11 +95,27 @@ static struct str without_secret_parameters(struct str url, const char *authorit
     return is_secret ? str_make(url.data, (size_t)(mark - url.data)) : url;
 }
 
+/* Cuts off what may hold a password in a text that has no known form, such as
+ * "host=db password=secret". */
+static struct str without_unknown_parts(struct arena *arena, struct str text)
+{
+    size_t len = 0;
+    while (len < text.len && memchr(" :=@?;,", text.data[len], 7) == NULL) {
+        len++;
+    }
+    return len == text.len ? text : arena_format(arena, "%.*s...", (int)len, text.data);
+}
+
 struct str store_url_to_show(struct arena *arena, struct str url)
 {
-    const char *slashes = memmem(url.data, url.len, "//", 2);
-    if (slashes == NULL) {
+    const struct kind *kind = kind_of(url);
+    if (kind != NULL && !kind->is_shared) {
         return url;
+    }
+    const char *slashes = memchr(url.data, ':', url.len);
+    slashes = slashes != NULL ? slashes + 1 : url.data;
+    if (!str_starts_with(str_skip(url, (size_t)(slashes - url.data)), STR("//"))) {
+        return without_unknown_parts(arena, url);
     }
     const char *user = slashes + 2;
     url = without_secret_parameters(url, user);

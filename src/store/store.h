@@ -131,8 +131,8 @@ struct store_range {
     bool put_off;
 
     enum store_status status; /* STORE_OK also if row() has ended the range */
-    /* Only if STORE_FAILED: rows of the range are in a damaged block or in quarantine, so later
-     * attempts fail, too. */
+    /* Only if STORE_FAILED: rows of the range are in quarantine, or in a block that cannot be read.
+     * Later attempts fail, too, unless it was an error of the disk that does not recur. */
     bool is_unreadable;
 
     struct task task; /* private to the store, as the next */
@@ -253,7 +253,8 @@ MUST_USE bool store_url_is_persistent(struct str url);
 MUST_USE bool store_url_is_shared(struct str url);
 /* Returns the list of URLs for messages and help: "rocksdb:DIRECTORY, memory:". */
 MUST_USE const char *store_url_kinds(void);
-/* Returns the URL without its password, for messages; in `arena` if it had one. */
+/* Returns the URL without its password, for messages; in `arena` if something was cut off. Of a
+ * text in an unknown form only the beginning is left. */
 MUST_USE struct str store_url_to_show(struct arena *arena, struct str url);
 /* Returns the directory of the store's files; NULL if it has none on this machine. */
 MUST_USE const char *store_directory(const struct store *store);

@@ -290,7 +290,7 @@ bool exporter_start(struct exporter *exporter, struct engine *engine, struct obj
                     struct err *err)
 {
     exporter->objects = objects;
-    if (!background_start(&exporter->background, engine, exporter_round, err)) {
+    if (!background_start(&exporter->background, engine, "export", exporter_round, err)) {
         return false;
     }
     engine_set_exporter(engine, &exporter->background);

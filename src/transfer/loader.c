@@ -62,7 +62,8 @@ static void start_worker(struct loader *loader, struct worker *worker,
     bool ok = load_decode(&worker->arena, row, &worker->load, &err); /* a copy that it owns */
     assert(ok);
     atomic_init(&worker->is_over, false);
-    worker->is_started = background_start(&worker->background, loader->engine, worker_round, &err);
+    worker->is_started =
+        background_start(&worker->background, loader->engine, "load-worker", worker_round, &err);
     if (!worker->is_started) {
         background_finish(&worker->background);
         arena_finish(&worker->arena);
@@ -237,7 +238,7 @@ bool loader_start(struct engine *engine, struct objects *objects, struct loader 
     struct loader *loader = mem_zalloc(sizeof(*loader));
     loader->engine = engine;
     loader->objects = objects;
-    if (!background_start(&loader->background, engine, loader_round, err)) {
+    if (!background_start(&loader->background, engine, "load", loader_round, err)) {
         background_finish(&loader->background);
         mem_free(loader);
         return false;

@@ -11,6 +11,7 @@ import threading
 
 import boto3
 import pytest
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from backups import set_recovery
@@ -131,6 +132,15 @@ def test_conditions_of_trust_policies(server, role, members, is_allowed):
         assert database(server, as_keys(assume()["Credentials"])).list_tables()["TableNames"] == []
     else:
         assert code_of(assume) == "AccessDenied"
+
+
+@pytest.mark.parametrize("external_id, wanted", [
+    ("", "ValidationError"), ("x", "ValidationError"), ("x" * 1225, "ValidationError"), ("shop 17", "ValidationError"),
+    ("x" * 1224, "AccessDenied"), ("a:/b", "AccessDenied")])
+def test_external_ids_that_are_not_valid(server, external_id, wanted):
+    unchecked = sts(server, ADA, config=Config(parameter_validation=False))
+    assert code_of(unchecked.assume_role, RoleArn=f"arn:aws:iam::{ACCOUNT}:role/partner", RoleSessionName="s1",
+                   ExternalId=external_id) == wanted
 
 
 def by_cli(server, environment, external_id):

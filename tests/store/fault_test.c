@@ -53,6 +53,10 @@ static void ranges_fail_before_or_after_a_row(void **state)
     assert_int_equal(rows.status, STORE_FAILED);
     assert_false(rows.is_unreadable); /* a later attempt may succeed */
     assert_int_equal(rows.count, 0);
+    fault_nth(fixture->store, FAULT_RANGE_BAD, 1);
+    rows = client_range(client, all);
+    assert_int_equal(rows.status, STORE_FAILED);
+    assert_true(rows.is_unreadable);
     fault_nth(fixture->store, FAULT_RANGE_MIDDLE, 2);
     rows = client_range(client, all);
     assert_int_equal(rows.status, STORE_OK);

@@ -159,6 +159,33 @@ static void updates_of_locked_rows_are_busy_and_write_nothing(void **state)
     check_counts(fixture, (uint64_t)atomic_load(&done));
 }
 
+/* Pages that cannot be read ------------------------------------------------------------------ */
+
+/* A page that cannot be read once does not make the range fail; one that stays so does. */
+static void bad_pages_are_read_again(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client *client = client_create(fixture);
+    for (uint64_t i = 0; i < 5; i++) {
+        client_put(client, key_number(&client->arena, SPACE, 0, i), STR("v"));
+    }
+    struct range_spec all = {.lo = key_number(&client->arena, SPACE, 0, 0),
+                             .hi = key_number(&client->arena, SPACE, 0, 9)};
+    pg_fault_every(fixture->inner, PG_FAULT_BAD_PAGE, 2);
+    for (int i = 0; i < 2; i++) {
+        struct rows rows = client_range(client, all);
+        assert_int_equal(rows.status, STORE_OK);
+        assert_false(rows.is_unreadable);
+        assert_int_equal(rows.count, 5);
+    }
+    assert_true(pg_fault_count(fixture->inner, PG_FAULT_BAD_PAGE) > 0);
+    pg_fault_every(fixture->inner, PG_FAULT_BAD_PAGE, 1);
+    struct rows rows = client_range(client, all);
+    assert_int_equal(rows.status, STORE_FAILED);
+    assert_true(rows.is_unreadable);
+    pg_fault_every(fixture->inner, PG_FAULT_BAD_PAGE, 0);
+}
+
 /* Slow evaluations ------------------------------------------------------------------------- */
 
 struct slow_update {
@@ -412,6 +439,7 @@ int main(void)
         POSTGRESQL_TEST(transfers_are_led_by_a_member_that_does_them),
         POSTGRESQL_TEST(a_store_belongs_to_whom_claims_it),
         POSTGRESQL_TEST(ranges_do_not_read_many_large_rows_at_once),
+        POSTGRESQL_TEST(bad_pages_are_read_again),
         cmocka_unit_test_setup_teardown(cut_slow_evaluations_are_repeated, set_up_slow, tear_down),
     };
     return cmocka_run_group_tests_name("postgresql", tests, NULL, NULL);

@@ -102,7 +102,9 @@ static void finish_cut_range(struct store_range *range)
 static void fault_range(struct store *store, struct store_range *range)
 {
     struct fault *fault = fault_of(store);
-    if (is_due(fault, FAULT_RANGE)) {
+    bool is_bad = is_due(fault, FAULT_RANGE_BAD);
+    if (is_due(fault, FAULT_RANGE) || is_bad) {
+        range->is_unreadable = is_bad;
         range->status = STORE_FAILED;
         range->done(range);
         return;

@@ -7,6 +7,7 @@
 enum fault_kind {
     FAULT_GET,           /* STORE_FAILED */
     FAULT_RANGE,         /* STORE_FAILED before the first row */
+    FAULT_RANGE_BAD,     /* the same with is_unreadable, as if the first row was in a bad block */
     FAULT_RANGE_MIDDLE,  /* STORE_FAILED after the first row, if there is one */
     FAULT_UPDATE_BEFORE, /* STORE_FAILED; eval does not run */
     FAULT_UPDATE_AFTER,  /* written, but the status is STORE_UNKNOWN */

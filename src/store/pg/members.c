@@ -248,6 +248,9 @@ bool members_open(struct pg *pg, struct err *err)
                        pg->server);
     }
     members->started = pthread_create(&members->thread, NULL, members_main, members) == 0;
+    if (members->started) {
+        pthread_setname_np(members->thread, "store-members");
+    }
     return members->started || err_set(err, ERR_INTERNAL, "cannot start a thread");
 }
 

@@ -132,6 +132,7 @@ struct range_job {
     size_t asked;       /* statements about keys that were not answered */
     bool has_lost;      /* one of them has failed */
     bool is_slow;       /* row() runs on the slow thread */
+    bool is_unreadable; /* the last statements failed on a damaged page */
     bool has_failed;
     int64_t until_ns; /* end of the time slice */
 };

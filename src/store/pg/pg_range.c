@@ -59,6 +59,7 @@ static void end_job(struct range_job *job)
     struct pg *pg = job->pg;
     bool ok = !job->has_failed && (range->before_serving || members_may_serve(pg));
     range->status = ok ? STORE_OK : STORE_FAILED;
+    range->is_unreadable = job->has_failed && job->is_unreadable;
     PQclear(job->result);
     buf_finish(&job->lo);
     buf_finish(&job->hi);
@@ -300,8 +301,10 @@ static void take_rows(struct conn *conn, void *owner, size_t tag, PGresult *resu
     struct range_job *job = owner;
     PQclear(job->result);
     job->result = result;
-    if (result == NULL || PQresultStatus(result) != PGRES_TUPLES_OK) {
-        job->range->is_unreadable = is_corruption(result);
+    bool ok = result != NULL && PQresultStatus(result) == PGRES_TUPLES_OK;
+    job->is_unreadable =
+        (!ok && is_corruption(result)) || pg_fault_is_due(job->pg, PG_FAULT_BAD_PAGE);
+    if (!ok || job->is_unreadable) {
         retry_or_fail(job);
         return;
     }
@@ -352,6 +355,7 @@ static void take_next_space(struct conn *conn, void *owner, size_t tag, PGresult
             set(&job->best, key);
         }
     }
+    job->is_unreadable = job->is_unreadable || (!ok && is_corruption(result));
     PQclear(result);
     job->has_lost = job->has_lost || !ok;
     if (--job->asked > 0) {
@@ -383,6 +387,7 @@ static void send_next_space(struct conn *conn, struct range_job *job)
 {
     job->best.len = 0;
     job->has_lost = false;
+    job->is_unreadable = false;
     if (job->pg->is_distributed) {
         ask_buckets(conn, job);
         return;
@@ -477,6 +482,7 @@ void pg_start_waiting_ranges(struct pg *pg)
     while (job != NULL) {
         struct range_job *next = job->next;
         if (pg_pick_reader(pg) == NULL && now_ns >= job->deadline_ns) {
+            job->is_unreadable = false;
             job->has_failed = true;
             finish(job);
         } else {

@@ -218,7 +218,7 @@ static bool check_newer(struct scanner *scanner)
         place.record = wal_first_record(buf_str(&scanner->bytes), number, scanner->input->store_id);
         if (place.record > 0) {
             report(scanner, WAL_DAMAGE, place,
-                   "the segment holds acknowledged records, but wal.state is older and does not "
+                   "the segment may hold acknowledged records, but wal.state is older and does not "
                    "name it");
             return false;
         }

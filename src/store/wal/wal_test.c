@@ -406,8 +406,8 @@ static void write_bytes(const char *path, const char *bytes, size_t len)
     close(fd);
 }
 
-/* An older wal.state, as from a copy of the files made at different times, names an older segment.
- * That is refused, whatever it says, and nothing is deleted. */
+/* A wal.state that is older than the segments, as in a copy whose files were made at different
+ * times, is refused, whether it names an earlier segment or none; and nothing is deleted. */
 static void an_old_state_is_refused(void **state)
 {
     struct fixture *fixture = *state;

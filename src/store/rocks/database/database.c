@@ -10,8 +10,8 @@ static bool describe(struct rocks *rocks, char *message, struct err *err)
                   strstr(message, "lock hold by current process") != NULL;
     if (in_use) {
         err_set(err, ERR_INTERNAL, "the store in %s is in use by another server", rocks->path);
-    } else if (strstr(message, "Corruption") != NULL) { /* an SST file is missing or too short */
-        rocks_is_damaged(rocks, "its SST files", message, err);
+    } else if (strstr(message, "Corruption") != NULL) { /* of SST files, or of the manifest */
+        rocks_is_damaged(rocks, "RocksDB cannot read its files", message, err);
     } else {
         err_set(err, ERR_INTERNAL, "cannot open the store in %s: %s", rocks->path, message);
     }
@@ -39,7 +39,7 @@ bool rocks_open_read_only(struct rocks *rocks, struct err *err)
         return true;
     }
     rocks->db = NULL;
-    rocks_is_damaged(rocks, "its SST files", message, err);
+    rocks_is_damaged(rocks, "RocksDB cannot read its files", message, err);
     rocksdb_free(message);
     return false;
 }
