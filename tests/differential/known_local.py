@@ -5,7 +5,7 @@ import re
 
 import known_extras
 import known_partiql_local
-from known import INVALID, PAGES, WRITES, Rules, makes_nothing, only_reason_is_static, reasons, refused, service_key, shows_fragments, without
+from known import INVALID, PAGES, WRITES, Rules, is_within, makes_nothing, only_reason_is_static, reasons, refused, service_key, shows_fragments, without
 from local_answers import LocalClient
 
 # Members of table descriptions that it does not have, or fills in its own way.
@@ -229,6 +229,14 @@ def _(case):
 def _(case):
     return case.operation == "Query" and case.both_ok() and case.gramme.body["ScannedCount"] == case.body.get("Limit") and (
         without(case.left, "LastEvaluatedKey") == case.right)
+
+
+@known("entries at the bound", "entries of an index may share a key: those beyond Limit are on the next page; DynamoDB Local gives no LastEvaluatedKey at the bound")
+def _(case):
+    return case.operation == "Query" and case.both_ok() and "IndexName" in case.body and (
+        case.oracle.body["ScannedCount"] == case.body.get("Limit") and "LastEvaluatedKey" not in case.oracle.body
+        and "LastEvaluatedKey" in case.gramme.body and case.left.get("pages") and case.right.get("pages")
+        and is_within(case.right["pages"]["Items"], case.left["pages"]["Items"]))
 
 
 @known("starts at the bound", "a page may start at the last key that the condition allows: nothing follows; DynamoDB Local refuses")
