@@ -185,7 +185,7 @@ static void test_tokens_leave_no_copies(void **state)
     static const char mirrored[] = "9876543210zyxwvutsrqponmlkjihgfedcba";
     char token[2000];
     memset(token, 'A', sizeof(token));
-    mirror(mirrored, token + 100);
+    reverse_text(mirrored, token + 100);
     token[100 + strlen(mirrored)] = 'A';
     const struct sigv4_header headers[] = {
         HOST, {STR("X-Amz-Security-Token"), str_make(token, sizeof(token))}};

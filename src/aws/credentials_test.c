@@ -185,7 +185,7 @@ static void write_large_file(const char *mirrored)
     if (child == 0) {
         char secret[64];
         char text[100 * 1000] = "[default]\naws_access_key_id = large\naws_secret_access_key = ";
-        mirror(mirrored, secret);
+        reverse_text(mirrored, secret);
         size_t len = strlen(text);
         len += (size_t)snprintf(text + len, sizeof(text) - len, "%s\n", secret);
         memset(text + len, '#', sizeof(text) - 1 - len);

@@ -56,7 +56,7 @@ static inline bool heap_contains(const char *mirrored)
 }
 
 /* Writes the reverse of `text`, with a NUL, to `out`. */
-static inline void mirror(const char *text, char *out)
+static inline void reverse_text(const char *text, char *out)
 {
     size_t len = strlen(text);
     for (size_t i = 0; i < len; i++) {

@@ -3,6 +3,7 @@
 import decimal
 import os
 import re
+import time
 
 import boto3
 import pytest
@@ -194,7 +195,10 @@ def test_indexes_and_updates(client):
     client.update_table(TableName="indexed", AttributeDefinitions=[*TYPES[:1], {"AttributeName": "age", "AttributeType": "N"}],
                         GlobalSecondaryIndexUpdates=[{"Create": {"IndexName": "by-age", "KeySchema": [{"AttributeName": "age", "KeyType": "HASH"}],
                                                                  "Projection": {"ProjectionType": "ALL"}}}])
-    client.get_waiter("table_exists").wait(TableName="indexed", WaiterConfig={"Delay": 1, "MaxAttempts": 10})
+    deadline = time.monotonic() + 60
+    while client.describe_table(TableName="indexed")["Table"]["GlobalSecondaryIndexes"][0]["IndexStatus"] != "ACTIVE":
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
     client.put_item(TableName="indexed", Item={"username": {"S": "a"}, "age": {"N": "7"}})
     found = client.query(TableName="indexed", IndexName="by-age", KeyConditionExpression="age = :a", ExpressionAttributeValues={":a": {"N": "7"}})
     assert found["Count"] == 1

@@ -22,8 +22,9 @@ KEY = {"TableName": "Music", "Key": {"pk": {"S": "a"}}, "ConsistentRead": True}
 
 
 def allow_replication(primary):
-    """As the image of PostgreSQL runs it: once, with PGDATA set, before the next start."""
-    subprocess.run([*unprivileged(), "sh", FOLDER / "allow-replication.sh"], env={**os.environ, "PGDATA": str(primary.data)}, check=True)
+    """As the image of PostgreSQL runs it: once, with PGDATA set, before the next start. The user postgres may not read the clone."""
+    with open(FOLDER / "allow-replication.sh", "rb") as script:
+        subprocess.run([*unprivileged(), "sh"], stdin=script, cwd="/", env={**os.environ, "PGDATA": str(primary.data)}, check=True)
     primary.stop()
     primary.start()
 
