@@ -188,6 +188,7 @@ static int serve(const struct connections *connections, struct auth *auth,
         .auth = auth,
         .live_interval_ms = (int)options->live_interval_ms,
         .name_user = tickets_user_key, /* the log must not say what the table must not */
+        .logs_routes = tickets_callers_are_hashed(),
     };
     sigset_t signals;
     sigemptyset(&signals);

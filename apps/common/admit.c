@@ -124,6 +124,17 @@ bool request_admit(struct app_request *request)
 
 /* --- the log --- */
 
+/* The path; in its place, if it may hold an id that must not be logged, the route. */
+static struct str logged_path(const struct app_request *request)
+{
+    if (!request->app->logs_routes) {
+        return request->path;
+    }
+    const char *route = request->route == NULL ? "" : request->route->path;
+    return arena_format(request->exchange->arena, "%.*s%.*s", STR_ARG(request->base),
+                        (int)strcspn(route, "?"), route);
+}
+
 void request_log(const struct app_request *request)
 {
     enum log_level level = request->status >= 500 ? LOG_WARN : LOG_INFO;
@@ -137,7 +148,7 @@ void request_log(const struct app_request *request)
     struct log_field fields[] = {
         {"request", str_from_c(request->id)},
         {"method", request->exchange->method},
-        {"path", request->path},
+        {"path", logged_path(request)},
         {"user", str_from_c(user)},
     };
     int64_t took_us = clock_monotonic_us() - request->began_us;

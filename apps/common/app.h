@@ -37,6 +37,10 @@ struct app_live {
     /* Returns the type of an item for clients ("call"); NULL: its changes are not sent. */
     const char *(*type)(const struct gramme_value *item);
     bool (*may_see)(const struct identity *who, const struct gramme_value *item);
+    /* may_see() may refuse one version of an item and accept another, without a change of the
+     * user's permissions: a change to a refused version is not sent; otherwise it is sent as a
+     * deletion. */
+    bool hides_versions;
     /* Writes the item as the REST API returns it to this user. */
     void (*show)(const struct identity *who, const struct gramme_value *item,
                  struct gramme_value *out);

@@ -180,7 +180,8 @@ static bool host_is_local(const struct http_exchange *exchange)
            (str_starts_with(host, STR("127.")) && strspn(host.data, "0123456789.") >= host.len);
 }
 
-/* Whether a proxy has passed the request on: then anybody may have sent it. */
+/* Whether the request has a header of a proxy that passed it on: then anybody may have sent it. A
+ * proxy that adds no such header cannot be recognized. */
 static bool came_by_proxy(const struct http_exchange *exchange)
 {
     static const char *const names[] = {"forwarded", "via", "x-real-ip"};

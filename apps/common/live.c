@@ -104,9 +104,10 @@ static void send_change(struct client *client, uint64_t number, const struct gra
 {
     struct live *live = client->live;
     const struct app_live *app = live->options.app;
+    bool is_deleted = new == NULL;
     old = seen_by(live, client, old);
     new = seen_by(live, client, new);
-    if (old == NULL && new == NULL) {
+    if (new == NULL && (old == NULL || (app->hides_versions && !is_deleted))) {
         return;
     }
     struct gramme_value *data = gramme_map_create();

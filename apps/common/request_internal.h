@@ -17,6 +17,7 @@ struct app {
     void *state; /* what definition->start() returned */
     struct auth *auth;
     void (*name_user)(const char *id, char out[IDENTITY_ID_LEN_MAX + 1]); /* for the log */
+    bool logs_routes;                                                     /* and no paths */
     struct live *live;                                                    /* NULL: none */
     struct follower *follower;                                            /* NULL: none */
     struct gramme_db *insight; /* the database, if it may be a Gramme server; else NULL */
@@ -29,6 +30,7 @@ struct app_request {
     struct app *app;
     const struct app_route *route;
     struct str path;  /* as it came, for the log */
+    struct str base;  /* its part before the route's: "/tasks/api" */
     struct str query; /* what follows the ? */
     char id[REQUEST_ID_SIZE];
     int64_t began_us;

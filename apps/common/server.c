@@ -219,6 +219,7 @@ static void answer_request(void *context, struct http_exchange *exchange)
         return;
     }
     request->app = app;
+    request->base = str_make(path.data, path.len - rest.len);
     request_begin(request);
     route(server, request, rest);
 }
@@ -258,6 +259,7 @@ static bool start_apps(struct app_server *server, const struct app_server_option
         app->db = options->connections[i].db;
         app->auth = options->auth;
         app->name_user = options->name_user;
+        app->logs_routes = options->logs_routes;
         app->insight = options->connections[i].insight;
         struct gramme_error *error = NULL;
         if (app->definition->start != NULL) {
@@ -275,7 +277,8 @@ static bool start_apps(struct app_server *server, const struct app_server_option
     server->auth_app = (struct app){.definition = &auth_app,
                                     .state = options->auth,
                                     .auth = options->auth,
-                                    .name_user = options->name_user};
+                                    .name_user = options->name_user,
+                                    .logs_routes = options->logs_routes};
     return true;
 }
 

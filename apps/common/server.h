@@ -26,6 +26,9 @@ struct app_server_options {
     int live_interval_ms;
     /* Writes the name of a user for the log. */
     void (*name_user)(const char *id, char out[IDENTITY_ID_LEN_MAX + 1]);
+    /* The log has routes ("/tasks/api/users/{userId}") in place of paths, which may hold the id of
+     * a user. */
+    bool logs_routes;
 };
 
 struct app_server;

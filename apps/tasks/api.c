@@ -49,6 +49,12 @@ bool api_standing(struct app_request *request, struct api_standing *out)
     return true;
 }
 
+static void answer_inactive(struct app_request *request)
+{
+    answer_problem(request, 403, "not_allowed",
+                   "You have no active account here: ask an administrator");
+}
+
 bool api_require_active(struct app_request *request)
 {
     if (identity_has(request_identity(request), ROLE_ADMIN)) {
@@ -60,8 +66,7 @@ bool api_require_active(struct app_request *request)
     }
     gramme_answer_destroy(standing.profile);
     if (!standing.is_active) {
-        answer_problem(request, 403, "not_allowed",
-                       "You have no active account here: ask an administrator");
+        answer_inactive(request);
     }
     return standing.is_active;
 }
@@ -116,7 +121,7 @@ static bool find_part(struct app_request *request, const char *task_id,
 }
 
 /* Whether they may see the task: admins any, active members their own. `task` as in find_part().
- * False: it has been answered. */
+ * False: it has been answered, in the same way whether or not the task exists. */
 static bool require_task(struct app_request *request, const char *task_id,
                          const struct gramme_value *task)
 {
@@ -130,8 +135,11 @@ static bool require_task(struct app_request *request, const char *task_id,
     gramme_answer_destroy(standing.profile);
     struct gramme_error *error = NULL;
     bool is_theirs = standing.is_admin;
-    if (standing.is_active && !standing.is_admin &&
-        !find_part(request, task_id, task, &is_theirs, &error)) {
+    if (!standing.is_active) {
+        answer_inactive(request);
+        return false;
+    }
+    if (!is_theirs && !find_part(request, task_id, task, &is_theirs, &error)) {
         answer_error(request, error);
         gramme_error_destroy(error);
         return false;
@@ -280,18 +288,6 @@ static void answer_too_large(struct app_request *request, struct gramme_value *i
     gramme_value_destroy(item);
 }
 
-static const struct gramme_value *find_task(const struct gramme_value *tasks,
-                                            const struct gramme_value *task_id)
-{
-    for (size_t i = 0; i < gramme_value_count(tasks); i++) {
-        const struct gramme_value *task = gramme_value_at(tasks, i);
-        if (gramme_value_equal(gramme_get(task, "TaskId"), task_id)) {
-            return task;
-        }
-    }
-    return NULL;
-}
-
 /* {"items": [an assignment with its "task", or a task that was created], "cursor"}. What another
  * program has deleted is left out. */
 static void answer_user_tasks(struct app_request *request, const struct gramme_answer *rows,
@@ -302,9 +298,9 @@ static void answer_user_tasks(struct app_request *request, const struct gramme_a
     const struct gramme_value *found = gramme_answer_items(rows);
     for (size_t i = 0; i < gramme_value_count(found); i++) {
         const struct gramme_value *row = gramme_value_at(found, i);
-        const struct gramme_value *task = find_task(tasks, gramme_get(row, "TaskId"));
+        const struct gramme_value *task = tasks_find_task(tasks, row);
         struct gramme_value *out = task == NULL ? NULL : gramme_add_map(items);
-        if (task != NULL && has_text(row, "EntityType", "CREATION")) {
+        if (task != NULL && tasks_is_creation(row)) {
             show_task(NULL, task, out);
         } else if (task != NULL) {
             show_assignment(NULL, row, out);
@@ -443,7 +439,7 @@ static void create_task(struct app_request *request)
     gramme_error_destroy(error);
 }
 
-/* Changes a task's item, which was read, to what the body says. */
+/* Changes a task's item, which was read, to what the body says; NULL: there is no such task. */
 static void apply_edit(struct app_request *request, const struct gramme_value *body,
                        const struct gramme_value *seen)
 {
@@ -451,6 +447,10 @@ static void apply_edit(struct app_request *request, const struct gramme_value *b
     struct tasks_task task;
     const char *version = gramme_get_string(body, "seen");
     const char *updated_at = gramme_get_string(seen, "UpdatedAt");
+    if (seen == NULL) {
+        api_answer_refused(request, TASKS_NO_TASK, "", NULL);
+        return;
+    }
     if (version == NULL) {
         answer_problem(request, 428, "version_required",
                        "Send the updatedAt of the task that you saw as seen");
@@ -493,9 +493,7 @@ static void edit_task(struct app_request *request)
     if (answer == NULL) {
         answer_error(request, error);
         gramme_error_destroy(error);
-    } else if (gramme_answer_item(answer) == NULL) {
-        api_answer_refused(request, TASKS_NO_TASK, "", NULL);
-    } else {
+    } else if (require_task(request, task_id, gramme_answer_item(answer))) {
         apply_edit(request, body, gramme_answer_item(answer));
     }
     gramme_answer_destroy(answer);
@@ -509,8 +507,7 @@ static void get_task(struct app_request *request)
     }
     struct gramme_error *error = NULL;
     struct gramme_answer *answer = tasks_get_task(request_db(request), task_id, &error);
-    const struct gramme_value *task = gramme_answer_item(answer);
-    if (task != NULL && !require_task(request, task_id, task)) {
+    if (answer != NULL && !require_task(request, task_id, gramme_answer_item(answer))) {
         gramme_answer_destroy(answer);
         return; /* answered */
     }
@@ -792,6 +789,7 @@ static const struct app_live live = {
     .may_listen = live_may_listen,
     .type = live_type,
     .may_see = live_may_see,
+    .hides_versions = true,
     .must_rejoin = live_must_rejoin,
     .show = live_show,
     .apply = live_apply,

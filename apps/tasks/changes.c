@@ -328,7 +328,7 @@ enum tasks_result tasks_update_task_status(struct gramme_db *db, const char *tas
     if (run(db, first, error)) {
         return TASKS_OK;
     }
-    if (failed(*error, ASSIGNMENT) && !failed(*error, UPDATE) && !failed(*error, ACTOR)) {
+    if (failed(*error, ASSIGNMENT) && !failed(*error, ACTOR)) { /* also if there is no such task */
         struct gramme_request *as_admin = status_update(task_id, status, actor);
         check_actor(as_admin, actor, true);
         if (run(db, as_admin, error)) {

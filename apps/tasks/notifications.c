@@ -170,8 +170,8 @@ static bool put(struct gramme_db *db, const struct tasks_notification *notificat
     if (may_pass(*error)) {
         return false;
     }
-    log_write(LOG_ERROR, "tasks", "a notification of %s cannot be written: %s: %s",
-              notification->user_id, gramme_error_code(*error), gramme_error_message(*error));
+    log_write(LOG_ERROR, "tasks", "a notification about task %s cannot be written: %s: %s",
+              notification->task_id, gramme_error_code(*error), gramme_error_message(*error));
     return true;
 }
 

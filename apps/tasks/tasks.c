@@ -125,22 +125,69 @@ struct gramme_answer *tasks_get_created_tasks(struct gramme_db *db, const char *
     return send_query(db, query, page, error);
 }
 
+bool tasks_is_creation(const struct gramme_value *row)
+{
+    const char *type = gramme_get_string(row, "EntityType");
+    return type != NULL && strcmp(type, "CREATION") == 0;
+}
+
+/* Sets PK in `key` to that of the task which an assignment or a creation names. */
+static void set_task_key(struct gramme_value *key, const struct gramme_value *row)
+{
+    const char *task_id = tasks_is_creation(row) ? gramme_get_string(row, "TaskId") : NULL;
+    if (task_id != NULL) {
+        gramme_set_format(key, "PK", "TASK#%s", task_id);
+    } else { /* an assignment is beside its task; of another program, it may lack TaskId */
+        gramme_set_value(key, "PK", gramme_get(row, "PK"));
+    }
+}
+
 struct gramme_answer *tasks_get_tasks(struct gramme_db *db, const struct gramme_value *rows,
                                       struct gramme_error **error)
 {
     struct gramme_request *batch = gramme_request_create("BatchGetItem", NULL);
+    struct gramme_value *taken = gramme_map_create(); /* the keys in the batch, as names */
     for (size_t i = 0; i < gramme_value_count(rows); i++) {
-        const struct gramme_value *row = gramme_value_at(rows, i);
-        struct gramme_value *key = gramme_batch_get(batch, TASKS_TABLE);
-        const char *task_id = gramme_get_string(row, "TaskId");
-        if (task_id != NULL) {
-            gramme_set_format(key, "PK", "TASK#%s", task_id);
-        } else { /* an assignment that another program wrote */
-            gramme_set_value(key, "PK", gramme_get(row, "PK"));
+        struct gramme_value *wanted = gramme_map_create();
+        set_task_key(wanted, gramme_value_at(rows, i));
+        const char *pk = gramme_get_string(wanted, "PK");
+        if (gramme_get(taken, pk) == NULL) { /* a batch must not name a key twice */
+            gramme_set_bool(taken, pk, true);
+            struct gramme_value *key = gramme_batch_get(batch, TASKS_TABLE);
+            gramme_set_string(key, "PK", pk);
+            gramme_set_string(key, "SK", "METADATA");
         }
-        gramme_set_string(key, "SK", "METADATA");
+        gramme_value_destroy(wanted);
     }
+    gramme_value_destroy(taken);
     struct gramme_answer *answer = gramme_batch_read(db, batch, error);
     gramme_request_destroy(batch);
     return answer;
+}
+
+/* Whether both have the same value there. */
+static bool has_same(const struct gramme_value *a, const char *a_name, const struct gramme_value *b,
+                     const char *b_name)
+{
+    const struct gramme_value *left = gramme_get(a, a_name);
+    const struct gramme_value *right = gramme_get(b, b_name);
+    return left != NULL && right != NULL && gramme_value_equal(left, right);
+}
+
+const struct gramme_value *tasks_find_task(const struct gramme_value *tasks,
+                                           const struct gramme_value *row)
+{
+    const struct gramme_value *found = NULL;
+    struct gramme_value *key = gramme_map_create();
+    set_task_key(key, row);
+    for (size_t i = 0; found == NULL && i < gramme_value_count(tasks); i++) {
+        const struct gramme_value *task = gramme_value_at(tasks, i);
+        found = has_same(task, "PK", key, "PK") ? task : NULL;
+    }
+    gramme_value_destroy(key);
+    if (tasks_is_creation(row) && !(has_same(found, "CreatedBy", row, "UserId") &&
+                                    has_same(found, "CreatedAt", row, "CreatedAt"))) {
+        return NULL;
+    }
+    return found;
 }

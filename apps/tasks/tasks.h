@@ -99,6 +99,12 @@ struct gramme_answer *tasks_get_created_tasks(struct gramme_db *db, const char *
 /* The tasks of a page of assignments or creations, at most 100, in no order. */
 struct gramme_answer *tasks_get_tasks(struct gramme_db *db, const struct gramme_value *rows,
                                       struct gramme_error **error);
+/* Returns whether a row of such a page is a creation. */
+bool tasks_is_creation(const struct gramme_value *row);
+/* The task among these that a row of the page names. NULL: another program has deleted it; also if
+ * it was created again since, by whomever: the row does not name that one. */
+const struct gramme_value *tasks_find_task(const struct gramme_value *tasks,
+                                           const struct gramme_value *row);
 
 struct tasks_task {
     const char

@@ -144,4 +144,10 @@ def test_data_privacy(tmp_path):
         assert row["caller_id"] == f"h-{mac[:32]}" and "1234" not in json.dumps({**row, "caller_id": ""})
         assert len(walk.api.acting_as("+49301234").get("/tickets").body["items"]) == 1
         assert walk.api.acting_as("+49301235").get("/tickets").body["items"] == []
-        assert f'user={row["caller_id"]}' in walk.apps.log() and "+49301234" not in walk.apps.log()
+        tasks = Rest(f"{walk.apps.endpoint}/tasks/api")
+        for path, status in (("/users/%2B49301234/tasks", 200), ("/users/+49301234/created?limit=1", 200), ("/users/+49301234/x", 404)):
+            assert tasks.acting_as("+49301234").get(path).status == status
+        assert tasks.acting_as("+49301234").post("/users/+49301234", {}).status == 405
+        log = walk.apps.log()
+        assert f'user={row["caller_id"]}' in log and "49301234" not in log
+        assert "path=/tasks/api/users/{userId}/tasks " in log and "path=/tasks/api/users/{userId}/created " in log

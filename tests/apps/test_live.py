@@ -149,9 +149,13 @@ def test_members_hear_of_their_own_tasks_only(apps, tasks, caller):
             assert tasks.acting_as(names[2]).post("/tasks", {"title": "own", "priority": "LOW"}).status == 201
             poll(lambda: sorted(heard(doer)) == ["COMPLETED", "assignment", "notification", "notification"], 30,
                  "whoever is assigned hears by notifications what others do")
+            assert admin.put(f"{path}/status", {"status": "CLOSED"}).status == 204
+            poll(lambda: heard(doer).count("notification") >= 3, 30, "one more notification")
             poll(lambda: heard(other), 30, "the other's own task")
-            assert heard(maker) == ["OPEN", "IN_PROGRESS", "COMPLETED"] and heard(other) == ["OPEN"]
-            assert sorted(heard(boss)[3:]) == ["COMPLETED", "IN_PROGRESS", "OPEN", "OPEN", "assignment"]
+            poll(lambda: len(heard(maker)) >= 4 and len(heard(boss)) >= 9, 30, "all changes")
+            assert sorted(heard(doer)) == ["COMPLETED", "assignment", *3 * ["notification"]], "the task is not deleted for them"
+            assert heard(maker) == ["OPEN", "IN_PROGRESS", "COMPLETED", "CLOSED"] and heard(other) == ["OPEN"]
+            assert sorted(heard(boss)[3:]) == ["CLOSED", "COMPLETED", "IN_PROGRESS", "OPEN", "OPEN", "assignment"]
 
 
 def test_a_lost_position_in_the_stream():

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from loopback import free_port
+from recorder import Recorder
 from rest import Rest
 from server import Apps, Server
 from waiting import poll
@@ -182,3 +183,26 @@ def test_the_database_dies_between(tmp_path):
         team.apps.stop()
     finally:
         database.stop()
+
+
+def test_one_that_cannot_be_written_is_skipped_and_the_log_does_not_name_the_user(database):
+    with Recorder(database.endpoint) as recorder:
+        team = Team(recorder)
+        team.start()
+        try:
+            assert team.admin.post("/users", {"userId": "ben", "email": "ben@example.com"}).status == 201
+            recorder.refused["PutItem"] = "ValidationException"
+            task = team.task("one")
+            team.assign(task)
+            line = f"a notification about task {task} cannot be written: ValidationException: refused by the test"
+            poll(lambda: line in team.apps.log(), 30, "the log says so")
+            assert not any("ben" in line for line in team.apps.log().splitlines() if " error " in line)
+            recorder.refused.clear()
+            later = team.task("two")
+            team.assign(later)
+            poll(team.notifications, 30, "those that follow are written")
+            assert team.notifications() == [("assigned", later)]
+        finally:  # the log has errors, so stop() does not fit
+            team.apps.process.terminate()
+            assert team.apps.process.wait(60) == 0
+        team.apps.log_path.unlink()

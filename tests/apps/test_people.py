@@ -145,6 +145,15 @@ def test_a_user_and_a_task_as_the_document_writes_them(shared):
     assert zoe.post("/tasks/t-1/assignments", {"userId": "zoe"}).status == 201
 
 
+def test_an_assignment_without_the_id_of_its_task(shared):
+    db, apps = shared
+    table, key = "task-manager-sandbox-tasks", {"PK": "TASK#t-2", "SK": "ASSIGNMENT#ida"}
+    tasks = Rest(f"{apps.endpoint}/tasks/api")
+    task = tasks.post("/tasks", {"taskId": "t-2", "title": "T", "priority": "LOW"}).body
+    put(db, table, **key, EntityType="ASSIGNMENT", UserId="ida", GSI1PK="USER#ida", GSI1SK="TASK#t-2")
+    assert [each["task"] for each in tasks.get("/users/ida/tasks").body["items"]] == [task]
+
+
 def test_an_event_as_the_document_writes_it(shared):
     db, apps = shared
     calendar = Rest(f"{apps.endpoint}/calendar/api").acting_as("ana")
@@ -325,10 +334,50 @@ def test_members_see_the_tasks_that_they_created_or_that_are_assigned_to_them(ta
     assert boss.delete(own).status == 204
     assert refusal(two.get(path)) == (403, "not_allowed")
     boss.put(f"/users/{team['one']}/status", {"status": "DEACTIVATED"})
-    assert refusal(one.get(path)) == (403, "not_allowed")
+    assert refusal(one.get(path)) == (403, "not_allowed") and "no active account" in one.get(path).body["error"]["message"]
     boss.put(f"/users/{team['one']}/status", {"status": "ACTIVE"})
     boss.put(f"/users/{team['two']}/role", {"role": "admin"})
     assert two.get(path).status == 200 and two.get("/tasks", status="OPEN").status == two.get("/tasks/counts").status == 200
+
+
+def test_who_may_not_see_a_task_does_not_learn_whether_it_exists(tasks, team):
+    task = tasks.acting_as(team["one"]).post("/tasks", {"title": "t", "priority": "LOW"}).body["taskId"]
+
+    def replies(api, task_id):
+        path = f"/tasks/{task_id}"
+        made = (api.get(path), api.get(f"{path}/assignments"), api.get(f"{path}/assignments/{team['one']}"),
+                api.put(path, {"title": "x", "seen": "x"}), api.put(path, {"title": "x"}), api.put(f"{path}/status", {"status": "CLOSED"}),
+                api.post(f"{path}/assignments", {"userId": team["two"]}), api.delete(f"{path}/assignments/{team['one']}"))
+        return [(*refusal(reply), reply.body["error"]["message"]) for reply in made]
+    for name in (team["two"], "nobody"):
+        there, missing = (replies(tasks.acting_as(name), each) for each in (task, uuid.uuid4()))
+        assert there == missing and {refused[:2] for refused in there} == {(403, "not_allowed")}
+    boss, missing = tasks.acting_as(team["boss"]), f"/tasks/{uuid.uuid4()}"
+    for reply in (boss.get(missing), boss.put(missing, {"title": "x"}), boss.put(f"{missing}/status", {"status": "CLOSED"})):
+        assert refusal(reply) == (404, "not_found"), "admins do"
+
+
+def created(api, name):
+    return [task["title"] for page in api.pages(f"/users/{name}/created") for task in page]
+
+
+def test_a_task_of_the_same_id_as_one_that_another_program_deleted(tasks, team, apps_db):
+    if not apps_db.startswith("http"):
+        pytest.skip("the row is deleted in the database")
+    one, two = tasks.acting_as(team["one"]), tasks.acting_as(team["two"])
+    task = str(uuid.uuid4())
+
+    def delete():
+        with Client(apps_db) as db:
+            db.DeleteItem(TableName="task-manager-sandbox-tasks", Key={"PK": {"S": f"TASK#{task}"}, "SK": {"S": "METADATA"}})
+    for title in ("first", "second"):
+        assert one.post("/tasks", {"taskId": task, "title": title, "priority": "LOW"}).status == 201
+        assert created(one, team["one"]) == [title]
+        delete()
+        assert created(one, team["one"]) == []
+    assert two.post("/tasks", {"taskId": task, "title": "secret", "priority": "LOW"}).status == 201
+    assert created(one, team["one"]) == [] and created(two, team["two"]) == ["secret"]
+    assert refusal(one.get(f"/tasks/{task}")) == (403, "not_allowed")
 
 
 def test_errors_say_who(tasks, team):

@@ -27,9 +27,9 @@ def start(*options):
     run = subprocess.run([program(), "serve", *(word for setting in settings.items() for word in setting)],
                          capture_output=True, text=True, timeout=60)
     assert run.returncode == 1, run.stdout + run.stderr
-    time_and_level, text = re.fullmatch(r"(\S+ error) \w+: (.*)", (run.stdout + run.stderr).strip().split("\n")[-1]).groups()
-    assert time_and_level
-    return text
+    line = re.fullmatch(r"\S+ error \w+: (.*)", (run.stdout + run.stderr).strip().split("\n")[-1])
+    assert line, run.stdout + run.stderr
+    return line[1]
 
 
 @contextlib.contextmanager

@@ -97,7 +97,7 @@ class Server(Process):
 
     def __init__(self, store="memory:", *options, port=0, start_seconds=60):
         url = on_postgresql(store)
-        drain = ["--drain-ms", "0"] if url.startswith("postgresql:") else []  # without a load balancer; options win
+        drain = ["--drain-ms", "0"] if url.startswith(("postgresql:", "postgres:")) else []  # without a load balancer; options win
         super().__init__(program(), "serve", "--listen", f"127.0.0.1:{port}", "--store", url, *options, *drain,
                          start_seconds=start_seconds)
 
