@@ -29,19 +29,30 @@ async function startKinesis() {
   return `http://127.0.0.1:${Number(line)}`;
 }
 
-/** Makes a stream. Kinesalite wants the headers of a signature, but does not check it. */
-async function makeStream(endpoint, StreamName) {
+/** Sends a request to Kinesis. Kinesalite wants the headers of a signature, but does not check it. */
+async function callKinesis(endpoint, operation, request) {
   const answer = await fetch(endpoint, {
     method: 'POST',
     headers: {
       'content-type': 'application/x-amz-json-1.1',
-      'x-amz-target': 'Kinesis_20131202.CreateStream',
+      'x-amz-target': `Kinesis_20131202.${operation}`,
       'x-amz-date': '20261119T000000Z',
       authorization: 'AWS4-HMAC-SHA256 Credential=test/20261119/us-east-1/kinesis/aws4_request, SignedHeaders=host, Signature=test',
     },
-    body: JSON.stringify({ StreamName, ShardCount: 1 }),
+    body: JSON.stringify(request),
   });
-  assert.equal(answer.status, 200, await answer.text());
+  const text = await answer.text();
+  assert.equal(answer.status, 200, text);
+  return text === '' ? {} : JSON.parse(text);
+}
+
+/** Makes a stream, and waits until it is ACTIVE: before that, a destination fails. */
+async function makeStream(endpoint, StreamName) {
+  await callKinesis(endpoint, 'CreateStream', { StreamName, ShardCount: 1 });
+  for (let i = 0; (await callKinesis(endpoint, 'DescribeStream', { StreamName })).StreamDescription.StreamStatus !== 'ACTIVE'; i++) {
+    assert.ok(i < 600, 'the stream is not ACTIVE');
+    await sleep(50);
+  }
 }
 
 const kinesis = await startKinesis();
