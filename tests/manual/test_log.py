@@ -52,7 +52,7 @@ def test_another_server_listens():
 
 
 @pytest.mark.parametrize("options, text", [
-    (["--store", "mongodb:there"], "unknown store 'mongodb:there'"),
+    (["--store", "mongodb:there"], "unknown store 'mongodb...'"),
     (["--store", "postgresql://nobody@127.0.0.1:1/none"], "cannot be reached"),
     (["--store", "rocksdb:{missing}/data"], "{missing}"),
     (["--prices", "{missing}/file"], "cannot read the prices in {missing}/file"),
