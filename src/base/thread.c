@@ -29,16 +29,12 @@ void thread_ask_for_short_slices(void)
     syscall(SYS_sched_setattr, 0, &wanted, 0);
 }
 
-/* Leaves the thread about a tenth of a processor when everything is busy. With less, large
- * requests, and those that wait for locks they hold, would wait too long. */
-enum { LOW_PRIORITY_NICE = 10 };
-
-void thread_lower_priority(void)
+void thread_lower_priority(int nice)
 {
     id_t thread = (id_t)syscall(SYS_gettid); /* on Linux the nice value belongs to a thread */
     errno = 0;
-    int nice = getpriority(PRIO_PROCESS, thread);
-    if (errno == 0 && nice < LOW_PRIORITY_NICE) {
-        setpriority(PRIO_PROCESS, thread, LOW_PRIORITY_NICE);
+    int current = getpriority(PRIO_PROCESS, thread);
+    if (errno == 0 && current < nice) {
+        setpriority(PRIO_PROCESS, thread, nice);
     }
 }

@@ -9,9 +9,12 @@
  * 6.12. */
 void thread_ask_for_short_slices(void);
 
-/* Lowers the priority of the calling thread, for work that must not delay threads that serve
- * connections. They preempt it as soon as they have work; when nothing else runs it gets the whole
- * processor. */
-void thread_lower_priority(void);
+/* Leaves a thread about a tenth of a processor when everything is busy. With less, large requests,
+ * and those that wait for locks they hold, would wait too long. */
+enum { THREAD_LOW_NICE = 10 };
+/* Lowers the priority of the calling thread to a nice value, for work that must not delay threads
+ * that serve connections. They preempt it as soon as they have work; when nothing else runs it gets
+ * the whole processor. */
+void thread_lower_priority(int nice);
 
 #endif

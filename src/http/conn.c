@@ -12,9 +12,10 @@
 enum {
     REFUSED_MAX = 64, /* connections above connections_max that get a 503; more are closed */
     DISCARD_BYTES = 64 * 1024,
-    TURNS_MAX = 16,               /* connections that are handled before answers are sent */
-    ALONE_MS = 1000,              /* after this time a connection counts as the only active one */
-    LATER_BYTES_MAX = 256 * 1024, /* larger answers are sent at once, while they are cached */
+    RECEIVED_AT_ONCE = 128 * 1024, /* of a body; after that connections take turns */
+    TURNS_MAX = 16,                /* connections that are handled before answers are sent */
+    ALONE_MS = 1000,               /* after this time a connection counts as the only active one */
+    LATER_BYTES_MAX = 256 * 1024,  /* larger answers are sent at once, while they are cached */
     EVICT_IDLE_MS = 5000, /* a connection that is idle for so long may be closed for a new one */
     /* While memory or connections are short: a client that has used some for so long must transfer
      * more bytes per second than this. */
@@ -72,6 +73,7 @@ void conn_close(struct conn *conn)
             atomic_store_explicit(&conn->slot->is_abandoned, true, memory_order_relaxed);
         }
         wait_leave(conn);
+        transfer_leave(conn);
         tls_send_close(conn);
         uv_close((uv_handle_t *)&conn->tcp, on_closed);
     }
@@ -322,10 +324,29 @@ static void refuse_without_slot(struct conn *conn)
     }
 }
 
+/* Reads more of a request; after the first bytes of a large body in turn with other connections. */
+static void go_on_receiving(struct conn *conn)
+{
+    if (count_received(conn) >= RECEIVED_AT_ONCE) {
+        transfer_wait(conn, TRANSFER_RECEIVE);
+        set_reading(conn, false);
+    } else {
+        set_reading(conn, true);
+    }
+}
+
+void conn_receive_more(struct conn *conn)
+{
+    set_reading(conn, true);
+}
+
 /* Decides what to wait for, when nothing more can be done now. `is_new`: the current request began
  * in this turn. */
 static void settle(struct conn *conn, bool is_new)
 {
+    if (conn->transfer == TRANSFER_RECEIVE) {
+        transfer_leave(conn);
+    }
     if (conn_has_exchange(conn)) {
         wait_set(conn, WAIT_HANDLER);
         set_reading(conn, conn->slot->in_len < conn->slot->in_size);
@@ -346,7 +367,7 @@ static void settle(struct conn *conn, bool is_new)
             conn->counted_bytes = count_received(conn);
             wait_set(conn, WAIT_REQUEST);
         }
-        set_reading(conn, true);
+        go_on_receiving(conn);
     }
 }
 

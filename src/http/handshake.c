@@ -67,7 +67,7 @@ static struct tls *take(struct handshake_pool *pool)
 static void *handshake_main(void *argument)
 {
     struct tls *tls;
-    thread_lower_priority();
+    thread_lower_priority(THREAD_LOW_NICE);
     while ((tls = take(argument)) != NULL) {
         take_step(tls);
         mailbox_post(&tls->conn->loop->mailbox, &tls->task);

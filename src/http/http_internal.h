@@ -23,12 +23,18 @@
 enum {
     PIECES_MAX = 64,            /* answers of pipelined requests in one write */
     OUT_BYTES_MAX = 256 * 1024, /* with more unsent bytes no further request is handled */
-    /* Bytes that are passed to the kernel in one round of events: of each connection when
-     * SEND_ROUND_BYTES are used up; of all connections together. Sending 4 MB takes about a
-     * millisecond, and is more than a time slice of reading ranges produces. */
-    SEND_BYTES_MAX = 256 * 1024,
-    SEND_ROUND_BYTES = 4 * 1024 * 1024,
-    HEAD_GAP = 512, /* space before a body, for its head */
+    HEAD_GAP = 512,             /* space before a body, for its head */
+    /* Bytes of large bodies and answers that are transferred in one round of events, of all
+     * connections together (see transfer.c); it takes about half a millisecond. */
+    TRANSFER_ROUND_BYTES = 1536 * 1024,
+    BODY_READ_MAX = 256 * 1024, /* largest read of a body */
+};
+
+/* What a connection is in the queue of transfer.c for. */
+enum transfer {
+    TRANSFER_NOTHING, /* it is not in the queue */
+    TRANSFER_RECEIVE, /* more of a body */
+    TRANSFER_SEND,    /* slot->unsent */
 };
 
 /* What a connection waits for. Each has a list per loop, ordered by the time of joining. All
@@ -135,12 +141,17 @@ struct conn {
     struct conn *older;
     struct conn *newer;
     struct conn *next_ready;
+    struct conn *older_transfer;
+    struct conn *newer_transfer;
+    enum transfer transfer;
     uint8_t peer[16];     /* as in struct http_exchange */
     size_t counted_bytes; /* at the last check: WAIT_SEND: unsent, WAIT_REQUEST: received */
     int64_t slow_end_ns;  /* of its last task on a slow thread: see slow_queue_internal.h */
     int64_t slow_used_ns; /* processor time of the largest of its last tasks there, and of its last
                              requests with a body that is not small */
-    int writes_under_way; /* of slot->out_write and slot->tail_write */
+    int writes_under_way; /* of slot->out_write and slot->tail_write, that of a waiting transfer
+                             included */
+    uv_write_t *waiting_write; /* of TRANSFER_SEND */
     bool is_reading;
     bool is_ready; /* in loop->ready: it has answers to send */
     bool is_ended; /* the client has closed its side */
@@ -178,7 +189,11 @@ struct loop {
     uv_check_t check;     /* runs after each round of events: connections in `ready` send */
     struct conn *ready;   /* newest first; their order does not matter */
     int turn_count;       /* connections that were handled since one became ready */
-    size_t sent_bytes;    /* passed to the kernel in this round of events */
+
+    struct conn *oldest_transfer; /* queue of transfer.c */
+    struct conn *newest_transfer;
+    uv_idle_t transfer_idle; /* runs while the queue is not empty: then no round waits for events */
+    size_t transferred;      /* bytes of large bodies and answers in this round of events */
 
     const struct conn *served; /* the connection of the last request; must not be dereferenced */
     uint64_t served_since_ms;  /* since when all requests came from it */
@@ -286,6 +301,9 @@ void slot_release_hold(struct request_slot *slot);
 void slot_erase_request(struct request_slot *slot);
 /* Frees the buffers of the body, which the current request no longer needs. */
 void slot_drop_body(struct request_slot *slot);
+/* Frees the memory of a request that was replied to, if it is much, on a slow thread: the loop then
+ * has little to free. Of the request slot->answer remains. */
+void slot_drop_request(struct request_slot *slot);
 /* Frees the large buffers of free slots when their time has passed. */
 void slot_drop_large(struct loop *loop);
 /* Frees all free slots. */
@@ -338,6 +356,19 @@ MUST_USE struct str answer_busy_text(const struct http_options *options);
  */
 void send_answers(struct conn *conn);
 
+/* Continues with slot->unsent after the connection has waited for TRANSFER_SEND. */
+void send_rest(struct conn *conn);
+
+/* transfer.c */
+/* Adds the connection to the queue. Its turn comes after a round of events. */
+void transfer_wait(struct conn *conn, enum transfer transfer);
+/* Removes the connection from the queue, if it is there. */
+void transfer_leave(struct conn *conn);
+/* Returns how many more bytes may be transferred in this round of events. */
+MUST_USE size_t transfer_left(const struct loop *loop);
+/* Begins a round of events: lets the connections that have waited longest go on. */
+void transfer_go_on(struct loop *loop);
+
 /* stream.c */
 /* The head was sent: sends the bytes that were added since http_stream_open(). */
 void stream_begin(struct http_stream *stream);
@@ -353,6 +384,9 @@ void slow_close(struct slow_pool *pool);
 void slow_want(struct request_slot *slot, enum slow_kind kind);
 /* Passes a marked slot to the slow threads. */
 void slow_start_wanted(struct request_slot *slot);
+/* Frees a buffer of at least some 100 bytes, which is empty afterwards, on a slow thread: it takes
+ * the kernel about a millisecond for 10 MB. */
+void slow_free(struct slow_pool *pool, struct buf *buf);
 /* http_reply() on a slow thread. */
 void slow_reply(struct request_slot *slot, const struct http_answer *answer);
 
@@ -383,6 +417,8 @@ MUST_USE bool conn_has_exchange(const struct conn *conn);
 void conn_go_on(struct conn *conn);
 /* Adds the connection to loop->ready: conn_go_on() is called after this round of events. */
 void conn_be_ready(struct conn *conn);
+/* Reads more of a body, after the connection has waited for TRANSFER_RECEIVE. */
+void conn_receive_more(struct conn *conn);
 /* Closes the connection. */
 void conn_close(struct conn *conn);
 /* The time-out of the connection has passed: closes it, or gives it more time. */

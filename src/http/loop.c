@@ -29,6 +29,7 @@ void loop_end_if_done(struct loop *loop)
     if (loop->is_stopping && loop->conn_count == 0) {
         close_handle(&loop->wake_poll);
         close_handle(&loop->timer);
+        close_handle(&loop->transfer_idle);
         close_handle(&loop->check); /* the last one: uv_run() returns */
     }
 }
@@ -120,13 +121,14 @@ static void begin_round(struct loop *loop)
     mailbox->request_count = 0;
     mailbox->long_count = 0;
     mailbox->slice_until_ns = 0;
-    loop->sent_bytes = 0;
 }
 
 static void on_check(uv_check_t *check)
 {
     struct loop *loop = check->data;
     loop_go_on_ready(loop);
+    transfer_go_on(loop);
+    loop_go_on_ready(loop); /* transfers that have ended */
     begin_round(loop);
 }
 
@@ -176,6 +178,7 @@ bool loop_open(struct loop *loop, struct http_server *server, int number, struct
     uv_check_init(&loop->uv, &loop->check);
     loop->check.data = loop;
     uv_check_start(&loop->check, on_check);
+    uv_idle_init(&loop->uv, &loop->transfer_idle);
     mailbox_init(&loop->mailbox, wake);
     loop->mailbox.has_slices = true;
     wait_init(loop);

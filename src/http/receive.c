@@ -6,7 +6,6 @@
 
 enum {
     BODY_READ_MIN = 64 * 1024,
-    BODY_READ_MAX = 256 * 1024, /* largest read, so that other connections do not wait */
     /* Bodies up to this size, compressed and decompressed, are decompressed on the loop. */
     CODED_HERE_MAX = 64 * 1024,
     PLAIN_HERE_MAX = 256 * 1024,

@@ -16,6 +16,7 @@ enum {
     LARGE_BYTES_MAX = 2 * 1024 * 1024,
     LARGE_ALL_BYTES_MAX = 16 * 1024 * 1024,
     LARGE_MS_MAX = 1000,
+    DROPPED_BYTES_MIN = 256 * 1024, /* requests with less memory are freed by the loop */
 };
 
 static struct request_slot *create(const struct loop *loop)
@@ -118,6 +119,23 @@ void slot_drop_body(struct request_slot *slot)
     shrink(&slot->plain);
 }
 
+void slot_drop_request(struct request_slot *slot)
+{
+    if (slot->holds_secret ||
+        budget_used(&slot->arena_budget) + slot->body.capacity + slot->plain.capacity <=
+            DROPPED_BYTES_MIN) {
+        return;
+    }
+    struct arena old = slot->arena;
+    struct http_answer answer = slot->answer;
+    arena_init(&slot->arena);
+    arena_set_budget(&slot->arena, &slot->arena_budget);
+    answer_keep(slot, &answer);
+    arena_finish(&old);
+    slot_drop_body(slot);
+    slot->exchange.body = slot->exchange.raw_body = STR("");
+}
+
 /* Whether free slots may hold memory: not while memory is short. */
 static bool may_keep(const struct loop *loop)
 {
@@ -133,7 +151,11 @@ static void keep_large(struct loop *loop, struct buf *out)
     bool is_scarce = memory != NULL && memory_pool_used(memory) > memory->bytes_max / 4;
     if (is_scarce || out->capacity > LARGE_BYTES_MAX ||
         loop->large_bytes + out->capacity > LARGE_ALL_BYTES_MAX) {
-        buf_finish(out);
+        if (out->capacity > LARGE_BYTES_MAX) {
+            slow_free(loop->server->slow, out);
+        } else {
+            buf_finish(out);
+        }
         return;
     }
     loop->large_bytes += out->capacity;

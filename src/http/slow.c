@@ -1,7 +1,8 @@
 /* Slow threads do expensive work, so that the loops can serve other connections: they decompress
- * large bodies, compress large answers, and run requests of http_run_slowly(). They have a low
- * priority. A connection has at most one task; the connection that has used the least processor
- * time comes first (slow_queue_internal.h).
+ * large bodies, compress large answers, run requests of http_run_slowly(), and free large buffers.
+ * They have a low priority; the first of several, which does no heavy tasks, less so. A connection
+ * has at most one task; the connection that has used the least processor time comes first
+ * (slow_queue_internal.h).
  *
  * A request that waits for the store does not occupy its slow thread: the thread begins others
  * meanwhile, unless memory is short, and continues the request when a task arrives in its mailbox,
@@ -23,8 +24,16 @@ enum {
     SLEEP_MS = 60 * 1000, /* of an idle thread: it is woken when there is something to do */
     /* A task is heavy if it has so many bytes, or if one of its connection has lately used so much
      * processor time. */
-    HEAVY_BYTES = 1024 * 1024,
-    HEAVY_NS = 10 * 1000 * 1000,
+    HEAVY_BYTES = 256 * 1024,
+    LIGHT_NICE = 5, /* of the thread for light tasks: a quarter of a processor when all are busy */
+    HEAVY_NS = 2 * 1000 * 1000,
+};
+
+/* A large buffer that nobody uses any more, as the contents of that buffer. */
+struct garbage {
+    struct task task;
+    struct memory_pool *memory; /* where it counts */
+    size_t bytes;
 };
 
 struct slow_thread {
@@ -35,6 +44,7 @@ struct slow_thread {
     struct task wake;
     atomic_bool is_woken; /* `wake` is in the mailbox */
     bool is_idle;         /* waits for slots; under the mutex of the pool */
+    bool is_light;        /* does no heavy tasks */
 
     /* Used by the thread only. */
     struct coder coder;
@@ -43,10 +53,9 @@ struct slow_thread {
 };
 
 struct slow_pool {
-    const struct memory_pool *memory; /* or NULL */
-    pthread_mutex_t mutex;            /* of the queue and of the next */
+    struct memory_pool *memory; /* or NULL */
+    pthread_mutex_t mutex;      /* of the queue and of the next */
     struct slow_queue queue;
-    int heavy_count; /* threads that run a heavy task: one of several is left for others */
     bool closing;
     int thread_count;  /* never changes */
     int started_count; /* only for slow_open() and slow_close() */
@@ -103,10 +112,10 @@ static void wake(struct slow_thread *thread)
 }
 
 /* Returns a thread that waits for slots, or NULL. With the mutex of the pool. */
-static struct slow_thread *take_idle(struct slow_pool *pool)
+static struct slow_thread *take_idle(struct slow_pool *pool, bool for_heavy)
 {
     for (int i = 0; i < pool->thread_count; i++) {
-        if (pool->threads[i].is_idle) {
+        if (pool->threads[i].is_idle && !(for_heavy && pool->threads[i].is_light)) {
             pool->threads[i].is_idle = false;
             return &pool->threads[i];
         }
@@ -201,6 +210,9 @@ static void return_replied(struct slow_thread *thread)
     while (thread->replied != NULL) {
         struct request_slot *slot = thread->replied;
         thread->replied = slot->next_slow;
+        if (slot->slow_kind == SLOW_RUN) {
+            slot_drop_request(slot);
+        }
         slot->slow_task.run = on_back;
         mailbox_post(&slot->conn->loop->mailbox, &slot->slow_task);
     }
@@ -225,12 +237,10 @@ static struct request_slot *take(struct slow_thread *thread, bool *out_over)
     pthread_mutex_lock(&pool->mutex);
     thread->is_idle = false;
     if (!may_begin(thread)) {
-        other = slow_queue_is_empty(&pool->queue) ? NULL : take_idle(pool);
+        other = slow_queue_is_empty(&pool->queue) ? NULL : take_idle(pool, true);
     } else {
-        bool heavy_too = pool->heavy_count < MAX(pool->thread_count - 1, 1);
-        entry = slow_queue_take(&pool->queue, heavy_too);
+        entry = slow_queue_take(&pool->queue, !thread->is_light);
         thread->is_idle = entry == NULL;
-        pool->heavy_count += entry != NULL && entry->is_heavy;
     }
     *out_over = pool->closing;
     pthread_mutex_unlock(&pool->mutex);
@@ -240,34 +250,23 @@ static struct request_slot *take(struct slow_thread *thread, bool *out_over)
     return entry == NULL ? NULL : CONTAINER_OF(entry, struct request_slot, slow_entry);
 }
 
-static void end_heavy(struct slow_pool *pool, bool is_heavy)
-{
-    if (is_heavy) {
-        pthread_mutex_lock(&pool->mutex);
-        assert(pool->heavy_count > 0);
-        pool->heavy_count--;
-        pthread_mutex_unlock(&pool->mutex);
-    }
-}
-
 static void *slow_main(void *argument)
 {
     struct slow_thread *thread = argument;
     bool is_over = false;
-    thread_lower_priority();
+    thread_lower_priority(thread->is_light ? LIGHT_NICE : THREAD_LOW_NICE);
     while (!is_over) {
         continue_open(thread);
         return_replied(thread);
         struct request_slot *slot = take(thread, &is_over);
         if (slot != NULL) {
-            bool is_heavy = slot->slow_entry.is_heavy;
             run_task(thread, slot);
-            end_heavy(thread->pool, is_heavy);
             return_replied(thread);
         } else if (!is_over) {
             waiting_mailbox_wait(thread->box, SLEEP_MS);
         }
     }
+    mailbox_drain(waiting_mailbox_box(thread->box)); /* buffers to free */
     assert(thread->open_count == 0);
     return NULL;
 }
@@ -286,7 +285,7 @@ static void push(struct request_slot *slot)
     slot->slow_entry.is_heavy = is_heavy(slot);
     pthread_mutex_lock(&pool->mutex);
     slow_queue_push(&pool->queue, &slot->slow_entry, slot->conn->slow_end_ns);
-    struct slow_thread *idle = take_idle(pool);
+    struct slow_thread *idle = take_idle(pool, slot->slow_entry.is_heavy);
     pthread_mutex_unlock(&pool->mutex);
     if (idle != NULL) {
         wake(idle);
@@ -321,6 +320,27 @@ void http_run_slowly(struct http_exchange *exchange, http_handler *run, void *co
     }
 }
 
+/* Freeing buffers --------------------------------------------------------------------------- */
+
+static void free_garbage(struct task *task)
+{
+    struct garbage *garbage = CONTAINER_OF(task, struct garbage, task);
+    memory_pool_remove(garbage->memory, garbage->bytes);
+    mem_free(garbage);
+}
+
+void slow_free(struct slow_pool *pool, struct buf *buf)
+{
+    struct garbage *garbage = (struct garbage *)buf->data;
+    assert(buf->capacity >= sizeof(*garbage));
+    *garbage = (struct garbage){.task.run = free_garbage, .bytes = buf->capacity};
+    garbage->memory = pool->memory;
+    memory_pool_add(garbage->memory, garbage->bytes);
+    budget_release(buf->budget, buf->capacity);
+    *buf = (struct buf){.budget = buf->budget};
+    mailbox_post(waiting_mailbox_box(pool->threads[0].box), &garbage->task);
+}
+
 /* The pool ---------------------------------------------------------------------------------- */
 
 static bool start(struct slow_thread *thread, struct err *err)
@@ -351,6 +371,7 @@ bool slow_open(struct http_server *server, struct err *err)
         struct slow_thread *thread = &pool->threads[pool->started_count];
         thread->pool = pool;
         thread->number = server->options.thread_count + pool->started_count;
+        thread->is_light = count > 1 && pool->started_count == 0;
         thread->box = waiting_mailbox_create();
         thread->wake.run = be_awake;
         atomic_init(&thread->is_woken, false);

@@ -94,7 +94,7 @@ void *pg_connector_main(void *arg)
 void *pg_slow_main(void *arg)
 {
     struct pg *pg = arg;
-    thread_lower_priority();
+    thread_lower_priority(THREAD_LOW_NICE);
     while (!atomic_load(&pg->closing)) {
         waiting_mailbox_run_for(pg->slow_box, 1000);
     }

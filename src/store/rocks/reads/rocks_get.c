@@ -246,7 +246,7 @@ void *rocks_worker_main(void *arg)
 void *rocks_slow_main(void *arg)
 {
     struct rocks *rocks = arg;
-    thread_lower_priority();
+    thread_lower_priority(THREAD_LOW_NICE);
     run_tasks(&rocks->slow);
     return NULL;
 }
