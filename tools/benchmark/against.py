@@ -23,8 +23,7 @@ class Earlier(Gramme):
         print(f"building {self.title}", flush=True)
         for command in (["git", "clone", "--quiet", "--shared", "--no-checkout", ROOT, self.clone],
                         ["git", "-C", self.clone, "checkout", "--quiet", self.revision],
-                        [self.clone / "tools" / "configure", "build"],
-                        ["ninja", "-C", self.clone / "build", "--quiet", "gramme"]):
+                        ["make", "-C", self.clone, "--quiet", "build"]):
             subprocess.run(command, check=True)
 
     def version(self):

@@ -127,7 +127,7 @@ class Gramme(Peer):
 
     def version(self):
         commit = output_of("git", "-C", str(ROOT), "rev-parse", "--short", "HEAD")
-        return f"{output_of(str(GRAMME), 'version').split()[-1]} ({commit})"
+        return f"{output_of(str(GRAMME), 'version').split()[1]} ({commit})"
 
     def command(self):
         return [str(self.program), "serve", "--listen", f"127.0.0.1:{self.port}", "--store",
