@@ -1,5 +1,5 @@
-/* What is asked of the table: one function per access pattern. Called by api.c, the poller and the
- * samples, on threads that may wait for the database. */
+/* The data layer of the reconciliation: one function per access pattern. Called by the handlers of
+ * the REST API, the poller and the samples, on threads that may wait for the database. */
 #include "apps/reconciliation/reconciliation.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Data layer of tasks, writing half: one function per access pattern. Called by api.c on worker
- * threads. */
+/* Data layer of tasks, writing half: one function per access pattern. Called by the handlers of the REST
+ * API on worker threads. */
 #include "apps/common/when.h"
 #include "apps/common/write.h"
 #include "apps/tasks/tasks.h"

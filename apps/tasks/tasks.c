@@ -1,5 +1,5 @@
-/* Data layer of tasks, reading half: one function per access pattern. Called by api.c on worker
- * threads. */
+/* Data layer of tasks, reading half: one function per access pattern. Called by the handlers of the REST
+ * API on worker threads. */
 #include "apps/tasks/tasks.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The part of the REST API of the tasks that is about users and their notifications. Like api.c,
- * called on worker threads. */
+/* The part of the REST API about users and their notifications. Handlers, called on worker threads,
+ * where they wait for the database. */
 #include <string.h>
 
 #include "apps/common/when.h"
