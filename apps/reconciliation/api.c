@@ -1,5 +1,5 @@
-/* The REST API of the reconciliation, as openapi.json describes it: its routes, live updates, and the
- * definition of the application. The router (apps/common/router.c) calls the handlers on worker
+/* The REST API of the reconciliation, as openapi.json describes it: its routes, live updates, and
+ * the definition of the application. The router (apps/common/router.c) calls the handlers on worker
  * threads. */
 #include "apps/common/files.h"
 #include "apps/reconciliation/api_internal.h"

@@ -1,5 +1,5 @@
-/* The part of the REST API about deliveries: the newest ones, and the metrics of the server's poller.
- * Handlers, called on worker threads, where they wait for the database. */
+/* The part of the REST API about deliveries: the newest ones, and the metrics of the server's
+ * poller. Handlers, called on worker threads, where they wait for the database. */
 #include <string.h>
 
 #include "apps/reconciliation/api_internal.h"
@@ -7,8 +7,8 @@
 
 enum { RECENT_CALLS_MAX = 50 }; /* whose earlier deliveries are read after a start */
 
-/* Reads, once, the deliveries before the server's start: of pending calls that have been tried. False:
- * the database failed. */
+/* Reads, once, the deliveries before the server's start: of pending calls that have been tried.
+ * False: the database failed. */
 static bool read_recent(struct app_request *request, struct gramme_error **error)
 {
     struct recon_state *state = request_state(request);

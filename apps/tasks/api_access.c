@@ -90,8 +90,8 @@ bool api_has_text(const struct gramme_value *item, const char *name, const char 
     return text != NULL && strcmp(text, wanted) == 0;
 }
 
-/* *out_is_involved: the signed-in user created the task, or it is assigned to this user. `task`: its
- * item; NULL: not read yet. False: the database failed. */
+/* *out_is_involved: the signed-in user created the task, or it is assigned to this user. `task`:
+ * its item; NULL: not read yet. False: the database failed. */
 static bool find_involved(struct app_request *request, const char *task_id,
                           const struct gramme_value *task, bool *out_is_involved,
                           struct gramme_error **error)

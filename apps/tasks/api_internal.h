@@ -24,9 +24,9 @@ bool api_require_active(struct app_request *request);
 bool api_require_admin(struct app_request *request);
 /* Returns whether the signed-in user has this id or is an admin. False: answered. */
 bool api_require_user(struct app_request *request, const char *user_id);
-/* Returns whether the signed-in user may see a task: admins see all tasks, active members those that
- * they created or that are assigned to them. `task`: its item; NULL: not read yet. False: answered,
- * in the same way whether or not the task exists. */
+/* Returns whether the signed-in user may see a task: admins see all tasks, active members those
+ * that they created or that are assigned to them. `task`: its item; NULL: not read yet. False:
+ * answered, in the same way whether or not the task exists. */
 bool api_require_task(struct app_request *request, const char *task_id,
                       const struct gramme_value *task);
 /* Returns whether an attribute of the item is this text. */

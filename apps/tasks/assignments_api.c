@@ -1,6 +1,6 @@
-/* The part of the REST API about assignments, and about the tasks of a user: those that are assigned
- * to the user, and those that the user created. Handlers, called on worker threads, where they wait
- * for the database. */
+/* The part of the REST API about assignments, and about the tasks of a user: those that are
+ * assigned to the user, and those that the user created. Handlers, called on worker threads, where
+ * they wait for the database. */
 #include <string.h>
 
 #include "apps/tasks/api_internal.h"
@@ -110,7 +110,8 @@ static void answer_user_tasks(struct app_request *request, const struct gramme_a
     gramme_value_destroy(body);
 }
 
-/* Answers with a page of the user's tasks: `list` reads the assignments or creations that name them.
+/* Answers with a page of the user's tasks: `list` reads the assignments or creations that name
+ * them.
  */
 static void list_user_tasks(struct app_request *request,
                             struct gramme_answer *(*list)(struct gramme_db *db, const char *user_id,

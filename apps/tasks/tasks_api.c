@@ -21,9 +21,9 @@ static void answer_too_large(struct app_request *request, struct gramme_value *i
     gramme_value_destroy(item);
 }
 
-/* Reads title, description and priority from a body. Those that the body lacks are taken from `old`,
- * a task's item or NULL; an item that another program wrote may lack them, too. False: 400 has been
- * answered. */
+/* Reads title, description and priority from a body. Those that the body lacks are taken from
+ * `old`, a task's item or NULL; an item that another program wrote may lack them, too. False: 400
+ * has been answered. */
 static bool read_texts(struct app_request *request, const struct gramme_value *body,
                        const struct gramme_value *old, struct tasks_task *out)
 {
