@@ -18,7 +18,7 @@ static const struct app_definition *const apps[] = {
     &calls_app, &reconciliation_app, &calendar_app, &tickets_app, &tasks_app,
 };
 
-/* What failed, to stderr. Returns false. */
+/* Prints what failed to stderr. Returns false. */
 static bool fail(const char *what, const char *name, struct gramme_error *error)
 {
     fprintf(stderr, "gramme-apps: %s %s: %s: %s\n", what, name, gramme_error_code(error),
@@ -29,22 +29,22 @@ static bool fail(const char *what, const char *name, struct gramme_error *error)
 
 /* --- connections --- */
 
-/* One for all applications, or one for each if they have profiles of their own. */
+/* One connection for all applications, or one for each if each has its own profile. */
 struct connections {
     struct app_connection each[COUNT_OF(apps)];
-    bool are_shared; /* `each` has the handles of the first everywhere */
+    bool are_shared; /* all elements of `each` have the same handles */
 };
 
-/* With short time-outs: neither a page nor the end of the process waits for a database that is
- * gone. */
+/* Options with short time-outs, so that pages and the end of the process do not wait long for a
+ * database that does not answer. */
 static struct gramme_options impatient(const char *profile)
 {
     return (struct gramme_options){
         .connect_timeout_ms = 1000, .timeout_ms = 5000, .attempts_max = 1, .profile = profile};
 }
 
-/* A handle to ask what the database has measured, if it may be a Gramme server: it is reached over
- * HTTP and is not the service. Else NULL. */
+/* Returns a handle for reading the measurements of the database; NULL: it cannot be a Gramme
+ * server, because it is not reached over HTTP or is the service. */
 static struct gramme_db *open_insight(const char *url, const struct gramme_options *options)
 {
     bool may_tell = strncmp(url, "http", 4) == 0 && strstr(url, ".amazonaws.com") == NULL;
@@ -88,7 +88,7 @@ static void close_connections(struct connections *connections)
     }
 }
 
-/* close_connections() is due also after failure. */
+/* Call close_connections() also after failure. */
 static bool open_connections(const struct options *options, struct connections *out)
 {
     *out = (struct connections){.are_shared = options->profiles == NULL};
@@ -187,7 +187,7 @@ static int serve(const struct connections *connections, struct auth *auth,
         .connections = connections->each,
         .auth = auth,
         .live_interval_ms = (int)options->live_interval_ms,
-        .name_user = tickets_user_key, /* the log must not say what the table must not */
+        .name_user = tickets_user_key, /* the log gets the hash, if the table does */
         .logs_routes = tickets_callers_are_hashed(),
     };
     sigset_t signals;

@@ -25,7 +25,7 @@ static struct options values = {
         },
 };
 
-/* A number, and the values that it may have. */
+/* An option that is a number, and its range. */
 struct number {
     int64_t *value;
     int64_t min;
@@ -34,7 +34,7 @@ struct number {
 static const struct number live_interval_ms = {&values.live_interval_ms, 10, 60000};
 static const struct number session_hours = {&values.auth_options.session_hours, 1, 8760};
 
-/* One table: names, what they take, where it goes, what --help says. */
+/* All options with a value: name, form of the value, where the value is stored, text for --help. */
 static const struct option {
     const char *name;
     const char *takes;
@@ -63,7 +63,7 @@ static const struct option {
     {"--session-key", "FILE", &values.auth_options.session_key_file, NULL,
      "file with the key that signs sessions, created if missing; without it sessions end at a "
      "restart"},
-    {"--session-hours", "N", NULL, &session_hours, "until users must sign in again"},
+    {"--session-hours", "N", NULL, &session_hours, "hours until users must sign in again"},
     {"--oidc-issuer", "URL", &values.auth_options.oidc.issuer, NULL, "the identity provider"},
     {"--oidc-client-id", "ID", &values.auth_options.oidc.client_id, NULL,
      "client id of this server at the identity provider"},
@@ -174,8 +174,8 @@ static bool ends_with(const char *text, size_t len, const char *ending)
     return len > ending_len && memcmp(text + len - ending_len, ending, ending_len) == 0;
 }
 
-/* --public-url as browsers write an origin: scheme://host[:port], no port that is the scheme's own,
- * nothing behind it. One slash at the end is taken off. */
+/* Converts --public-url to the form of an origin: scheme://host[:port], without the default port of
+ * the scheme. A path is refused; one slash at the end is removed. */
 static bool normalize_public_url(struct options *out)
 {
     const char *url = out->auth_options.public_url;
@@ -196,7 +196,7 @@ static bool normalize_public_url(struct options *out)
     return true;
 }
 
-/* The host of a normalized address: scheme://host[:port]. */
+/* Returns the host of a normalized URL, scheme://host[:port]. */
 static struct str host_of(const char *url)
 {
     const char *host = strstr(url, "://") + 3;
@@ -204,8 +204,8 @@ static struct str host_of(const char *url)
     return str_make(host, MIN(len, strlen(host)));
 }
 
-/* Mode dev lets everybody in as anybody, so nobody but this machine may reach the server: not by
- * its own address, and not through a proxy, which a public address tells of. */
+/* In mode dev every client may act as any user, so only clients on this machine may reach the
+ * server: neither --listen nor --public-url, the address of a proxy, may be other than loopback. */
 static bool check_dev(struct options *out)
 {
     const char *url = out->auth_options.public_url;
@@ -240,7 +240,7 @@ static bool check_auth(struct options *out)
     return out->client_secret_file == NULL || read_secret(out);
 }
 
-/* A database in this process has no keys, and one handle. */
+/* --profiles needs a database with credentials: one in this process has none. */
 static bool check_profiles(const struct options *options)
 {
     bool is_remote = strncmp(options->db, "http", 4) == 0 || strncmp(options->db, "aws:", 4) == 0;
@@ -248,7 +248,7 @@ static bool check_profiles(const struct options *options)
            fail("--profiles is for a database with keys, not %s", options->db);
 }
 
-/* AWS has another address for streams; everybody else has the same. */
+/* AWS serves Streams at another endpoint; other implementations use the same one. */
 static void derive_streams(struct options *out)
 {
     const char prefix[] = "https://dynamodb.";

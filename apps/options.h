@@ -7,7 +7,7 @@
 struct options {
     const char *db;
     const char *streams;  /* NULL: derived from `db` */
-    const char *profiles; /* what the names of the applications' profiles begin with; NULL: none */
+    const char *profiles; /* prefix of the applications' profiles; NULL: none */
     const char *listen;
     const char *pages;
     const char *auth; /* "dev" or "oidc"; NULL: dev, on a loopback address */
@@ -19,7 +19,7 @@ struct options {
     bool create_tables;
     bool samples;
 
-    /* Made of the above. */
+    /* Derived from the members above. */
     struct str host;
     int port;
     char streams_url[512]; /* "": the database's own handle */
@@ -27,7 +27,7 @@ struct options {
     char public_url[512]; /* auth_options.public_url, normalized */
 };
 
-/* Reads and checks all. False: something is wrong; stderr says what. */
+/* Reads and checks the command line. False: it is not valid; stderr says why. */
 bool options_read(int argc, char **argv, struct options *out);
 /* Prints the options to stdout. */
 void options_print_help(void);

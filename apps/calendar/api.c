@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 
-/* --- what comes in --- */
+/* --- requests --- */
 
 static bool check_date(struct app_request *request, const char *name, const char *text, int *out)
 {
@@ -20,7 +20,7 @@ static bool check_date(struct app_request *request, const char *name, const char
     return false;
 }
 
-/* Title, start and end of the body; else 400 has been answered. */
+/* Reads title, start and end from the body. False: 400 has been answered. */
 static bool read_event(struct app_request *request, const char *const *fields, struct event *out)
 {
     *out = (struct event){0};
@@ -49,7 +49,8 @@ static void set_date(struct gramme_value *map, const char *name, int day)
     gramme_set_string(map, name, text);
 }
 
-/* The owner and admins; anybody if it has no owner. */
+/* Returns whether the user may change the event: its owner and admins; everybody if it has no
+ * owner. */
 static bool may_change(const struct identity *who, const struct event *event)
 {
     return event->owner[0] == '\0' || identity_is(who, event->owner);
@@ -87,7 +88,8 @@ static void answer_event(struct app_request *request, int status, const struct e
     gramme_value_destroy(body);
 }
 
-/* "Dana has the night of 2026-11-20", "Dana has 3 of these nights, from 2026-11-20 on". */
+/* Writes a message: "Dana has the night of 2026-11-20", "Dana has 3 of these nights, from
+ * 2026-11-20 on". */
 static void format_clash(char *out, size_t size, const struct clash *clash)
 {
     char night[DATE_SIZE];
@@ -109,7 +111,7 @@ static void format_clash(char *out, size_t size, const struct clash *clash)
 static void answer_clash(struct app_request *request, struct clash *clash)
 {
     struct gramme_error *error = NULL;
-    calendar_name_clash(request_db(request), clash, &error); /* if not, the nights must do */
+    calendar_name_clash(request_db(request), clash, &error); /* it may name no events */
     gramme_error_destroy(error);
     struct gramme_value *details = gramme_map_create();
     struct gramme_value *nights = gramme_set_list(details, "nights");
@@ -143,8 +145,8 @@ static void answer_too_many(struct app_request *request, const struct event *eve
     }
 }
 
-/* What a function of calendar.h returned; `event` is the one that it wrote or found, or, when it
- * did not, was asked for. Ends the error. */
+/* Answers with `event` if `result` is a success, else with an error: then `event` is the requested
+ * one. Destroys `error`. */
 static void answer_result(struct app_request *request, enum calendar_result result,
                           const struct event *event, struct clash *clash,
                           struct gramme_error *error)
@@ -220,7 +222,7 @@ static void get_event(struct app_request *request)
 
 #define CREATE_FIELDS FIELDS("id", "title", "start", "end")
 
-/* The id that the body asks for, or a new one. */
+/* Reads the optional id of a new event, or makes one. False: 400 has been answered. */
 static bool choose_id(struct app_request *request, struct event *out)
 {
     const struct gramme_value *given = gramme_get(request_body(request, CREATE_FIELDS), "id");
@@ -256,8 +258,8 @@ static void create_event(struct app_request *request)
     answer_event(request, 201, &event);
 }
 
-/* The event that the path names, in the version that If-Match names, if they may change it; else
- * something has been answered. */
+/* Reads the event in the path, if it has the version in If-Match and the signed-in user may change
+ * it. False: an error has been answered. */
 static bool find_seen(struct app_request *request, struct event *out)
 {
     int64_t version;
@@ -330,7 +332,7 @@ static void get_feed_address(struct app_request *request)
     gramme_value_destroy(body);
 }
 
-/* Events from a quarter before today to two years after it. False: the database failed. */
+/* Adds the events from a quarter before today to two years after it. False: the database failed. */
 static bool add_events(struct gramme_db *db, struct buf *out, struct gramme_error **error)
 {
     enum { DAYS_BEFORE = 90, DAYS_AFTER = 730 };
@@ -395,7 +397,7 @@ static const struct app_route beside_pages[] = {{"GET", "/feed.ics?token", get_f
 
 /* --- live updates --- */
 
-/* Nights are no events. */
+/* Changes of nights are not sent. */
 static const char *live_type(const struct gramme_value *item)
 {
     struct event event;

@@ -66,15 +66,15 @@ static void free_night(struct gramme_request *write, int night)
     set_slot_key(gramme_request_key(gramme_transact_delete(write, TABLE)), night);
 }
 
-/* The event must be as it was seen: there, and of the version. */
+/* Adds the condition that the event exists with the version that was read. */
 static void require_seen(struct gramme_request *change, const struct event *seen)
 {
     gramme_request_condition(change, "version = :seen");
     gramme_set_int(gramme_request_values(change), ":seen", seen->version);
 }
 
-/* The nights whose condition failed. They stand in the transaction behind the event, in the order
- * in which the caller put them: `nights`. */
+/* Reads the nights whose condition failed. `nights`: those of the transaction in their order; the
+ * event is before them. */
 static enum calendar_result read_clash(const struct gramme_error *error, const int *nights,
                                        size_t night_count, struct clash *clash)
 {
@@ -87,7 +87,7 @@ static enum calendar_result read_clash(const struct gramme_error *error, const i
     return clash->night_count > 0 ? CALENDAR_OVERLAP : CALENDAR_FAILED;
 }
 
-/* Sends a transaction, and ends it. */
+/* Sends a transaction and destroys it. */
 static bool send(struct gramme_db *db, struct gramme_request *write, struct gramme_error **error)
 {
     bool written = write_run(db, write, error);
@@ -103,7 +103,8 @@ struct gramme_answer *calendar_list_events(struct gramme_db *db, int from, int t
     struct gramme_request *query = gramme_request_create("Query", TABLE);
     gramme_request_index(query, "startDateIndex");
     gramme_request_key_condition(query, "PK = :event AND startDate BETWEEN :first AND :last");
-    /* The longest event that starts a day earlier has ended on `from`. */
+    /* Removes events that ended before. `:first`: an event that starts earlier has ended by then.
+     */
     gramme_request_filter(query, "endDate > :from");
     struct gramme_value *values = gramme_request_values(query);
     gramme_set_string(values, ":event", "EVENT");
@@ -112,13 +113,13 @@ struct gramme_answer *calendar_list_events(struct gramme_db *db, int from, int t
     set_date(values, ":from", from);
     gramme_request_consistent(query);
     bool fits = page_apply(page, query);
-    assert(fits); /* request_page() looked at it */
+    assert(fits); /* checked by request_page() */
     struct gramme_answer *answer = gramme_send(db, query, error);
     gramme_request_destroy(query);
     return answer;
 }
 
-/* Marks the nights of a clash that an event has. */
+/* Enters an event at the nights of the clash that it has. */
 static void name_nights(struct clash *clash, const struct event *event)
 {
     for (size_t i = 0; i < clash->night_count; i++) {
@@ -174,7 +175,8 @@ enum calendar_result calendar_get_event(struct gramme_db *db, const char *id, st
     return found ? CALENDAR_OK : CALENDAR_NOT_FOUND;
 }
 
-/* An event of the id is there already: from the same request, sent again, or another one. */
+/* An event with this id exists. CALENDAR_THE_SAME: the same request was sent before;
+ * CALENDAR_ID_TAKEN: it is another event. */
 static enum calendar_result compare_existing(const struct gramme_value *item,
                                              const struct event *wanted, struct event *out)
 {
@@ -231,7 +233,7 @@ static bool has_night(const struct event *event, int night)
     return night >= event->start && night < event->end;
 }
 
-/* How many nights an update takes and frees. */
+/* Returns how many nights an update takes and frees. */
 static int count_changes(const struct event *seen, const struct event *event)
 {
     int first = MAX(seen->start, event->start);
@@ -288,7 +290,7 @@ enum calendar_result calendar_update_event(struct gramme_db *db, const struct ev
 enum calendar_result calendar_delete_event(struct gramme_db *db, const struct event *seen,
                                            struct gramme_error **error)
 {
-    if (seen->end - seen->start > CALENDAR_NIGHTS_MAX) { /* not written by us */
+    if (seen->end - seen->start > CALENDAR_NIGHTS_MAX) { /* another program wrote it */
         return CALENDAR_TOO_MANY;
     }
     struct gramme_request *write = gramme_request_create("TransactWriteItems", NULL);

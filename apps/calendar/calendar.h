@@ -3,7 +3,7 @@
  *
  *     PK EVENT, SK the event's id     startDate, endDate (exclusive), title, version, and ownerId
  *                                     if a user of the application made it
- *     PK SLOT,  SK a night's date     eventId: whose night it is
+ *     PK SLOT,  SK a night's date     eventId: the event that has the night
  *
  * An event and its nights are written in one transaction, so a night is taken by one event or by
  * none. A transaction has at most 100 actions, one of them for the event: so an event has at most
@@ -34,17 +34,17 @@ struct event {
 struct clash {
     int nights[CALENDAR_NIGHTS_MAX];
     size_t night_count;
-    /* The events that have these nights, set by calendar_name_clash(); before, the id is "". */
+    /* The event that has each night, set by calendar_name_clash(); until then the id is "". */
     struct event events[CALENDAR_NIGHTS_MAX];
 };
 
 enum calendar_result {
     CALENDAR_OK,
-    CALENDAR_THE_SAME,  /* create: it had been created before; *out is the event as it is */
+    CALENDAR_THE_SAME,  /* create: the same event was created before; *out is it */
     CALENDAR_ID_TAKEN,  /* create: another event has this id */
-    CALENDAR_OVERLAP,   /* *clash says where */
-    CALENDAR_TOO_MANY,  /* it needs more actions than a transaction can have */
-    CALENDAR_NOT_FOUND, /* *out is untouched from here on */
+    CALENDAR_OVERLAP,   /* *clash has the nights */
+    CALENDAR_TOO_MANY,  /* the change needs more actions than a transaction may have */
+    CALENDAR_NOT_FOUND, /* *out is unchanged here and below */
     CALENDAR_STALE,     /* the event has changed since it was read */
     CALENDAR_FAILED,    /* the database failed: *error */
 };
@@ -57,8 +57,7 @@ bool calendar_read(const struct gramme_value *item, struct event *out);
  * the answer; NULL: the database failed. request_page() has checked the page's cursor. */
 struct gramme_answer *calendar_list_events(struct gramme_db *db, int from, int to,
                                            const struct page *page, struct gramme_error **error);
-/* Finds the events that have the nights of a clash. False: the database failed, and none is named.
- */
+/* Finds the events that have the nights of a clash. False: the database failed, no event is set. */
 bool calendar_name_clash(struct gramme_db *db, struct clash *clash, struct gramme_error **error);
 /* Reads an event by its id: CALENDAR_OK, NOT_FOUND or FAILED. */
 enum calendar_result calendar_get_event(struct gramme_db *db, const char *id, struct event *out,

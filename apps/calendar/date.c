@@ -25,7 +25,7 @@ bool date_parse(const char *text, int *out)
     int day = (int)(timegm(&parts) / DAY_SECONDS);
     char again[DATE_SIZE];
     date_format(again, day);
-    if (strcmp(again, text) != 0) { /* the 31st of February, or 2026-+1-01 */
+    if (strcmp(again, text) != 0) { /* such as the 31st of February, or 2026-+1-01 */
         return false;
     }
     *out = day;

@@ -6,7 +6,7 @@
 #include "apps/calendar/date.h"
 #include "base/buf.h"
 
-/* A line, folded: at most 75 bytes, never inside a character (3.1). */
+/* Adds a line, folded between characters to at most 75 bytes (3.1). */
 static void add_line(struct buf *out, const char *name, struct str value)
 {
     enum { LINE_MAX = 75 };
@@ -26,12 +26,12 @@ static void add_line(struct buf *out, const char *name, struct str value)
         buf_add(out, str_make(line.data + at, end - at));
         buf_add(out, STR("\r\n"));
         at = end;
-        room = LINE_MAX - 1; /* the space in front */
+        room = LINE_MAX - 1; /* continued lines begin with a space */
     }
     buf_finish(&line);
 }
 
-/* Text with what has a meaning escaped (3.3.11); other control characters are left out. */
+/* Adds a text: escapes special characters (3.3.11) and omits control characters. */
 static void add_text(struct buf *out, const char *name, const char *text)
 {
     struct buf escaped = {0};

@@ -1,4 +1,4 @@
-/* A few stays around the day of the first loading. */
+/* Sample events, some days before and after the first load. Called at start with --samples. */
 #include <string.h>
 
 #include "apps/calendar/calendar.h"

@@ -7,9 +7,9 @@
 #include "base/base.h"
 #include "base/clock.h"
 
-/* --- what comes in --- */
+/* --- requests --- */
 
-/* An id, else 400 has been answered. */
+/* Returns `id` if it is valid. NULL: 400 has been answered. */
 static const char *check_id(struct app_request *request, const char *name, const char *id)
 {
     if (identity_id_is_valid(id)) {
@@ -43,7 +43,7 @@ static bool body_time(struct app_request *request, const struct gramme_value *bo
     return true;
 }
 
-/* --- who may --- */
+/* --- permissions --- */
 
 /* Whether the signed-in user is the user or the provider of the call. */
 static bool is_party(const struct identity *who, const struct call *call)
@@ -52,7 +52,8 @@ static bool is_party(const struct identity *who, const struct call *call)
            ((who->roles & ROLE_PROVIDER) != 0 && strcmp(who->id, call->provider_id) == 0);
 }
 
-/* False: 403 has been answered. */
+/* Returns whether the signed-in user is a party of the call or an admin. False: 403 has been
+ * answered. */
 static bool require_party(struct app_request *request, const struct call *call)
 {
     if (is_party(request_identity(request), call)) {
@@ -96,7 +97,7 @@ static void answer_call(struct app_request *request, int status, const struct ca
     gramme_value_destroy(body);
 }
 
-/* What a function of calls.h returned, the call if it is OK. Ends the error. */
+/* Answers with the call if `result` is a success, else with an error. Destroys `error`. */
 static void answer_result(struct app_request *request, enum calls_result result,
                           const struct call *call, struct gramme_error *error)
 {
@@ -171,7 +172,7 @@ static void create(struct app_request *request)
     }
     if (result == CALLS_THE_SAME && !require_party(request, &created)) {
         gramme_error_destroy(error);
-        return; /* it has become somebody else's since */
+        return; /* it was moved to another user */
     }
     if (result != CALLS_OK) {
         answer_result(request, result, &created, error);
@@ -196,8 +197,8 @@ static void lookup(struct app_request *request)
     }
 }
 
-/* The index that finds a call may be behind the table: waits a little for the version that the
- * client says it saw. */
+/* Looks a call up. The index may lag behind the table: waits a short time for the version that the
+ * client has seen. */
 static enum calls_result lookup_version(struct gramme_db *db, const char *call_id, int64_t version,
                                         struct call *out, struct gramme_error **error)
 {
@@ -211,8 +212,8 @@ static enum calls_result lookup_version(struct gramme_db *db, const char *call_i
     }
 }
 
-/* The call that the path names, in the version that If-Match names, if it is theirs; else something
- * has been answered. */
+/* Reads the call in the path, if it has the version in If-Match and the signed-in user may change
+ * it. False: an error has been answered. */
 static bool find_seen(struct app_request *request, struct call *out)
 {
     int64_t version;
@@ -237,7 +238,8 @@ static bool find_seen(struct app_request *request, struct call *out)
     return false;
 }
 
-/* The status of the body, and why if it is CANCELED; else 400 has been answered. */
+/* Reads the status from the body, and the reason if it is CANCELED. False: 400 has been answered.
+ */
 static bool read_status(struct app_request *request, struct call *out)
 {
     *out = (struct call){0};
@@ -334,8 +336,8 @@ static void change_provider(struct app_request *request)
 typedef struct gramme_answer *list_function(struct gramme_db *db, const char *id,
                                             const struct page *page, struct gramme_error **error);
 
-/* The user that the path names, if it is who is asking, or an admin is; else something has been
- * answered. */
+/* Returns the user in the path, if this is the signed-in user or an admin is signed in. NULL: an
+ * error has been answered. */
 static const char *param_user(struct app_request *request)
 {
     const char *user_id = param_id(request, "userId");

@@ -50,8 +50,7 @@ static void format_user_status(char out[USER_STATUS_SIZE], const char *user_id,
     snprintf(out, USER_STATUS_SIZE, "%s#%s", user_id, status_names[status]);
 }
 
-/* What other programs wrote may be longer than ours: what does not fit is cut, but not inside a
- * character. */
+/* Copies a text. Another program may have written a longer one: cuts it between two characters. */
 static void copy_text(char *out, size_t size, const char *text)
 {
     struct str fitting = utf8_prefix(str_from_c(text == NULL ? "" : text), size - 1);
@@ -110,15 +109,15 @@ static void set_item(struct gramme_value *item, const struct call *call)
 
 /* --- create --- */
 
-/* The key of the item that keeps the id of a call. */
+/* Sets the key of the item that reserves the id of a call. */
 static void set_created_key(struct gramme_value *key, const char *call_id)
 {
     gramme_set_format(key, "userId", "#%s", call_id);
     gramme_set_string(key, "sk", "created");
 }
 
-/* What a call was created with, for the item that keeps its id. In a map, so that no index sees it.
- */
+/* Fills the item that reserves the id of a call, with the values that the call was created with.
+ * They are in a map, so that no index has the item. */
 static void set_created(struct gramme_value *item, const struct call *call)
 {
     set_created_key(item, call->call_id);
@@ -128,7 +127,8 @@ static void set_created(struct gramme_value *item, const struct call *call)
     gramme_set_int(created, "scheduledFor", call->scheduled_for_ms);
 }
 
-/* Whether the call was created with the same values before. */
+/* Returns whether a call with the same id was created with the same values. `kept`: the item that
+ * reserves the id. */
 static bool is_repeated(const struct gramme_value *kept, const struct call *call)
 {
     struct gramme_value *wanted = gramme_map_create();
@@ -138,7 +138,8 @@ static bool is_repeated(const struct gramme_value *kept, const struct call *call
     return same;
 }
 
-/* A call that was created before: where it was then, or where it has gone since. */
+/* Reads a call that was created before, by the key that it had then, or by its id if it has been
+ * moved. */
 static enum calls_result find_created(struct gramme_db *db, const struct call *call,
                                       struct call *out, struct gramme_error **error)
 {
@@ -146,7 +147,7 @@ static enum calls_result find_created(struct gramme_db *db, const struct call *c
     return result == CALLS_NOT_FOUND ? calls_lookup(db, call->call_id, out, error) : result;
 }
 
-/* Whether there is an item that keeps the id: CALLS_OK or CALLS_NOT_FOUND. */
+/* Checks whether an item reserves the id. CALLS_OK: yes, CALLS_NOT_FOUND: no. */
 static enum calls_result find_kept(struct gramme_db *db, const char *call_id,
                                    struct gramme_error **error)
 {
@@ -163,8 +164,9 @@ static enum calls_result find_kept(struct gramme_db *db, const char *call_id,
     return is_kept ? CALLS_OK : CALLS_NOT_FOUND;
 }
 
-/* A call that another program wrote has no item that keeps its id, also after changes of ours: the
- * index knows it. CALLS_NOT_FOUND: there is none, or it is one of ours. */
+/* Looks for a call that another program created with this id. No item reserves its id, not even
+ * after changes by this program, but the index has it. CALLS_NOT_FOUND: there is no such call, or
+ * this program created it. */
 static enum calls_result find_foreign(struct gramme_db *db, const struct call *call,
                                       struct call *out, struct gramme_error **error)
 {
@@ -216,14 +218,14 @@ enum calls_result calls_create(struct gramme_db *db, const struct call *call, st
         enum calls_result found = find_created(db, call, out, error);
         return found == CALLS_OK ? CALLS_THE_SAME : found;
     }
-    /* Only a call that some other program wrote has no item that keeps its id. */
+    /* The id is free, but the key has an item: another program created a call there. */
     return gramme_error_reason_is(*error, 1, GRAMME_REASON_CONDITION_FAILED) ? CALLS_ID_TAKEN
                                                                              : CALLS_FAILED;
 }
 
 /* --- changes --- */
 
-/* The call must be as it was seen: there, and of the version; or without one. */
+/* Adds the condition that the call exists with the version that was read, or without version. */
 static void require_seen(struct gramme_request *change, const struct call *seen)
 {
     if (seen->version == 0) {
@@ -235,9 +237,9 @@ static void require_seen(struct gramme_request *change, const struct call *seen)
     gramme_set_int(gramme_request_values(change), ":seen", seen->version);
 }
 
-/* Sends an update of a call where it is, and ends it; `changed` is what comes of it. An answer may
- * be lost, and the update be sent again: then it meets what it did itself, which it knows by the id
- * that every change leaves behind. (Transactions have a token for that.) */
+/* Sends an update of a call that keeps its key, and destroys it; `changed` is the call after it. If
+ * the answer is lost, the library repeats the update. The repetition fails its condition, but finds
+ * the id of this change in the item. (For transactions, the token does this.) */
 static enum calls_result send_update(struct gramme_db *db, struct gramme_request *update,
                                      const struct call *seen, struct call *changed,
                                      struct call *out, struct gramme_error **error)
@@ -321,7 +323,7 @@ static struct gramme_answer *get_item(struct gramme_db *db, const struct call *k
     return answer;
 }
 
-/* Puts a call's item under its new key and deletes the one that was seen, both or neither. */
+/* Puts the item of a call under its new key and deletes the old item, in one transaction. */
 static bool move_item(struct gramme_db *db, const struct gramme_value *item,
                       const struct call *seen, const struct call *moved,
                       struct gramme_error **error)
@@ -400,8 +402,8 @@ enum calls_result calls_get(struct gramme_db *db, const struct call *key, struct
     return item != NULL ? CALLS_OK : CALLS_NOT_FOUND;
 }
 
-/* While a call moves, the index may show it twice for a moment: the one of the higher version is
- * the one. */
+/* While a call is moved, the index may have it twice for a moment: the higher version is the
+ * current one. */
 enum calls_result calls_lookup(struct gramme_db *db, const char *call_id, struct call *out,
                                struct gramme_error **error)
 {
@@ -430,7 +432,7 @@ enum calls_result calls_lookup(struct gramme_db *db, const char *call_id, struct
     return newest != NULL ? CALLS_OK : CALLS_NOT_FOUND;
 }
 
-/* A query of byUserStatus; the key condition is that of the user's calls of the status. */
+/* Makes a query of byUserStatus for the user's calls with a status. */
 static struct gramme_request *query_status(const char *user_id, enum call_status status)
 {
     char user_status[USER_STATUS_SIZE];
@@ -442,7 +444,7 @@ static struct gramme_request *query_status(const char *user_id, enum call_status
     return query;
 }
 
-/* Sends a query for one call, and ends it. */
+/* Sends a query for one call and destroys it. */
 static enum calls_result read_one(struct gramme_db *db, struct gramme_request *query,
                                   struct call *out, struct gramme_error **error)
 {
@@ -477,12 +479,12 @@ enum calls_result calls_last_completed(struct gramme_db *db, const char *user_id
     return read_one(db, query, out, error);
 }
 
-/* Sends a query for a page, and ends it. */
+/* Sends a query for a page and destroys it. */
 static struct gramme_answer *read_page(struct gramme_db *db, struct gramme_request *query,
                                        const struct page *page, struct gramme_error **error)
 {
     bool fits = page_apply(page, query);
-    assert(fits); /* request_page() looked at it */
+    assert(fits); /* checked by request_page() */
     struct gramme_answer *answer = gramme_send(db, query, error);
     gramme_request_destroy(query);
     return answer;

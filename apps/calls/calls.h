@@ -17,10 +17,10 @@
 
 extern const struct app_definition calls_app;
 
-/* 13 digits, so that text sorts as time does: up to the year 2286. */
+/* 13 digits, so that the order of texts is the order of time: up to the year 2286. */
 #define CALLS_TIME_MS_MAX INT64_C(9999999999999)
 
-/* The document has the first two; a call that will not take place is CANCELED, with a reason. */
+/* The document has the first two. A canceled call has a reason. */
 enum call_status { CALL_SCHEDULED, CALL_COMPLETED, CALL_CANCELED };
 
 #define CALLS_REASON_LEN_MAX 500 /* characters */
@@ -35,8 +35,8 @@ struct call {
     int64_t version;
     char cancel_reason[CALLS_REASON_LEN_MAX * 4 + 1]; /* CALL_CANCELED */
     char canceled_by[IDENTITY_ID_LEN_MAX + 1];
-    /* Another program wrote a user's id that does not fit here: the call cannot be found again by
-     * its key, and so not be changed. */
+    /* Another program wrote a user's id that is too long for `user_id`: without the key, the call
+     * cannot be changed. */
     bool is_foreign;
 };
 
@@ -45,7 +45,7 @@ enum calls_result {
     /* create: a call with the same data was created before; *out is that call as it is now */
     CALLS_THE_SAME,
     CALLS_ID_TAKEN,  /* create: another call has this id */
-    CALLS_NOT_FOUND, /* *out is untouched here and below */
+    CALLS_NOT_FOUND, /* *out is unchanged here and below */
     CALLS_STALE,     /* the call has changed since it was read */
     CALLS_FAILED,    /* the database failed: *error */
 };
@@ -99,20 +99,20 @@ enum calls_result calls_last_completed(struct gramme_db *db, const char *user_id
 
 /* The functions below return a page of a list; the caller destroys the answer. NULL: the database
  * failed. request_page() has checked the page's cursor. */
-/* All of a user, by time. */
+/* All calls of a user, by time. */
 struct gramme_answer *calls_of_user(struct gramme_db *db, const char *user_id,
                                     const struct page *page, struct gramme_error **error);
-/* SCHEDULED ones, the earliest first. */
+/* SCHEDULED calls of a user, the earliest first. */
 struct gramme_answer *calls_upcoming(struct gramme_db *db, const char *user_id,
                                      const struct page *page, struct gramme_error **error);
-/* SCHEDULED ones from a time on, the earliest first. */
+/* SCHEDULED calls of a user from a time on, the earliest first. */
 struct gramme_answer *calls_upcoming_after(struct gramme_db *db, const char *user_id,
                                            int64_t after_ms, const struct page *page,
                                            struct gramme_error **error);
-/* CANCELED ones, the latest first. */
+/* CANCELED calls of a user, the latest first. */
 struct gramme_answer *calls_canceled(struct gramme_db *db, const char *user_id,
                                      const struct page *page, struct gramme_error **error);
-/* COMPLETED ones, the latest first. */
+/* COMPLETED calls of a user, the latest first. */
 struct gramme_answer *calls_completed(struct gramme_db *db, const char *user_id,
                                       const struct page *page, struct gramme_error **error);
 /* Calls of a provider, the newest first; `status`: only those with this status, NULL: all. */

@@ -1,4 +1,5 @@
-/* Calls of a few users, around the time of the first loading. */
+/* Sample calls of a few users, some days before and after the first load. Called at start with
+ * --samples. */
 #include <string.h>
 
 #include "apps/calls/calls.h"

@@ -1,6 +1,6 @@
-/* What happens to every request of an API before and after its handler: its id, who is asking, what
- * is refused, and its line in the log. server.c calls request_begin() on the event loop, the rest
- * on a worker thread. */
+/* The steps before and after the handler of an API request: gives it an id, identifies the user,
+ * refuses bad requests, writes the log line. server.c calls request_begin() on the event loop, the
+ * rest on a worker thread. */
 #include <stdio.h>
 #include <string.h>
 
@@ -124,7 +124,8 @@ bool request_admit(struct app_request *request)
 
 /* --- the log --- */
 
-/* The path; in its place, if it may hold an id that must not be logged, the route. */
+/* Returns the path for the log; the route in its place if the path may contain an id that must not
+ * be logged. */
 static struct str logged_path(const struct app_request *request)
 {
     if (!request->app->logs_routes) {

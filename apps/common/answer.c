@@ -11,7 +11,8 @@ void answer_header(struct app_request *request, const char *name, const char *fo
     va_start(args, format);
     struct str value = arena_vformat(request->exchange->arena, format, args);
     va_end(args);
-    /* Callers encode values from outside: a line end would begin another header. */
+    /* A line end in a value would begin another header: callers encode values that come from
+     * clients. */
     for (size_t i = 0; i < value.len; i++) {
         assert(value.data[i] != '\r' && value.data[i] != '\n');
     }

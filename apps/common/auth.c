@@ -1,4 +1,4 @@
-/* Who sends a request; called on worker threads for every request of an API. */
+/* Identifies the user who sends a request. Called on worker threads for every request of an API. */
 #include "apps/common/auth.h"
 
 #include <stdio.h>
@@ -124,7 +124,7 @@ const char *token_make(const struct auth *auth, struct arena *arena, const char 
     return token;
 }
 
-/* --- who it is --- */
+/* --- the user of a request --- */
 
 static bool read_session(const struct auth *auth, const struct http_exchange *exchange,
                          struct identity *out)
@@ -145,7 +145,7 @@ static bool read_session(const struct auth *auth, const struct http_exchange *ex
     return id != NULL;
 }
 
-/* Mode dev: X-User-Id and X-User-Roles. AUTH_NOBODY: they are not there. */
+/* Mode dev: reads X-User-Id and X-User-Roles. AUTH_NOBODY: the request does not have them. */
 static enum auth_result read_dev_headers(const struct http_exchange *exchange, struct identity *out)
 {
     struct str id = http_header(exchange, STR("x-user-id"));
@@ -166,8 +166,8 @@ static enum auth_result read_dev_headers(const struct http_exchange *exchange, s
     return AUTH_OK;
 }
 
-/* Whether the name by which we were addressed is this machine: else a page of another site could
- * reach us by letting its own name point here. */
+/* Returns whether Host is a name of this machine. Otherwise a page of another site could send
+ * requests here by a DNS name that resolves to a loopback address. */
 static bool host_is_local(const struct http_exchange *exchange)
 {
     struct str host = http_header(exchange, STR("host"));
@@ -180,8 +180,8 @@ static bool host_is_local(const struct http_exchange *exchange)
            (str_starts_with(host, STR("127.")) && strspn(host.data, "0123456789.") >= host.len);
 }
 
-/* Whether the request has a header of a proxy that passed it on: then anybody may have sent it. A
- * proxy that adds no such header cannot be recognized. */
+/* Returns whether the request has a header of a forwarding proxy: then its sender may be on another
+ * machine. A proxy that adds no such header is not recognized. */
 static bool came_by_proxy(const struct http_exchange *exchange)
 {
     static const char *const names[] = {"forwarded", "via", "x-real-ip"};

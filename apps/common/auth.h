@@ -14,8 +14,8 @@ enum auth_mode { AUTH_DEV, AUTH_OIDC };
 struct auth_options {
     enum auth_mode mode;
     struct oidc_options oidc; /* AUTH_OIDC */
-    /* the address of this site for browsers, "https://apps.example.com", as they write an origin;
-     * NULL: the request's Host, over http */
+    /* the origin of this site for browsers, "https://apps.example.com"; NULL: http and the Host of
+     * the request */
     const char *public_url;
     const char *session_key_file; /* NULL: sessions end with the process (AUTH_OIDC) */
     int64_t session_hours;
@@ -36,7 +36,7 @@ enum auth_result {
     AUTH_NOBODY,      /* not signed in, or the session is over */
     AUTH_BAD_TOKEN,   /* the bearer token is refused */
     AUTH_UNAVAILABLE, /* the provider's keys cannot be fetched */
-    AUTH_BAD_HOST,    /* AUTH_DEV under a name that is not this machine's */
+    AUTH_BAD_HOST,    /* AUTH_DEV, and Host is not this machine */
     AUTH_BY_PROXY,    /* AUTH_DEV, and a proxy has passed the request on */
     AUTH_BAD_USER,    /* AUTH_DEV with a header that names nobody */
 };
@@ -53,7 +53,7 @@ enum auth_result auth_identify(struct auth *auth, const struct http_exchange *ex
 bool auth_origin_is_ours(const struct auth *auth, const struct http_exchange *exchange,
                          enum auth_means means);
 
-/* /auth/session, /auth/login and the rest; its state is the struct auth. */
+/* The requests under /auth: /auth/session, /auth/login, ...; its state is the struct auth. */
 extern const struct app_definition auth_app;
 
 #endif

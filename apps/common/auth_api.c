@@ -15,7 +15,7 @@ static const char *cookie_flags(const struct auth *auth)
                                                          : "; HttpOnly; SameSite=Lax";
 }
 
-/* The address of ours that browsers use. */
+/* Returns the URL of a path of this server, as browsers use it. */
 static const char *our_url(struct app_request *request, const char *path)
 {
     const struct auth *auth = request_state(request);
@@ -171,7 +171,7 @@ static void begin_login(struct app_request *request)
     answer_redirect(request, url);
 }
 
-/* Ends a login that `kept` (of the browser's cookie) began. */
+/* Completes the login in `kept`, which is read from the browser's cookie. */
 static bool end_login(struct app_request *request, const struct gramme_value *kept,
                       struct identity *out, struct err *err)
 {

@@ -13,13 +13,13 @@ struct auth {
 #define SESSION_COOKIE "gramme_apps_session"
 #define LOGIN_COOKIE   "gramme_apps_login"
 
-/* A cookie's value, or STR_NULL. */
+/* Returns the value of a cookie; STR_NULL: there is none. */
 struct str cookie_find(const struct http_exchange *exchange, const char *name);
-/* The JSON object that a signed token holds, while its "exp" has not come; else NULL. The caller
- * destroys it. */
+/* Returns the JSON object in a signed token; NULL: the token is not valid, or "exp" has passed. The
+ * caller destroys it. */
 struct gramme_value *token_read(const struct auth *auth, struct arena *arena, const char *purpose,
                                 struct str token);
-/* A signed token of the object, which gets "exp". */
+/* Adds "exp" to the object and returns it as a signed token. */
 const char *token_make(const struct auth *auth, struct arena *arena, const char *purpose,
                        struct gramme_value *payload, int64_t seconds);
 
@@ -31,7 +31,7 @@ struct dev_user {
 };
 extern const struct dev_user dev_users[];
 extern const size_t dev_user_count;
-/* NULL: none of that id. */
+/* Returns the suggested user with an id; NULL: there is none. */
 const struct dev_user *dev_user_find(const char *id);
 
 /* Fills an identity of mode dev. */

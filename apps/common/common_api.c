@@ -1,5 +1,5 @@
-/* What every application's API has: live updates, and its access patterns with their cost. Called
- * by the router on worker threads. */
+/* The requests that every application has: live updates, and the access patterns with their cost.
+ * Called by the router on worker threads. */
 #include "apps/common/cost.h"
 #include "apps/common/measured.h"
 #include "apps/common/request_internal.h"
@@ -23,7 +23,7 @@ static void get_patterns(struct app_request *request)
         measured_get(request->app->insight, cost_table(arena, files->patterns), &error);
     bool is_outage =
         error != NULL && (gramme_error_status(error) == 0 || gramme_error_retryable(error));
-    if (is_outage) { /* else the page would lose the measurements that it shows */
+    if (is_outage) { /* an answer without measurements would remove those that the page shows */
         answer_error(request, error);
         gramme_error_destroy(error);
         return;

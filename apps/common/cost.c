@@ -1,5 +1,5 @@
-/* Computes what a workload costs: units of each operation in a month, times the price; once with
- * the units that the workload's author counts, once with those that requests take here. */
+/* Computes the cost of a workload: the units of each operation in a month, times the price; once
+ * with the units in workload.json, once with those that this application's requests take. */
 #include "apps/common/cost.h"
 
 #include <assert.h>
@@ -13,13 +13,13 @@ enum {
     DAYS_PER_MONTH = 30, /* as the documents count */
     HOURS_PER_MONTH = DAYS_PER_MONTH * 24,
     SECONDS_PER_MONTH = HOURS_PER_MONTH * 3600,
-    FIXED_ITEMS_MAX = 10, /* a request of so few items does not grow with the data */
+    FIXED_ITEMS_MAX = 10, /* a request of at most this many items does not grow with the data */
 };
 
 static struct gramme_value *parse(const char *json)
 {
     struct gramme_value *value = gramme_value_from_json(json, strlen(json), GRAMME_PLAIN, NULL);
-    assert(value != NULL); /* our own file */
+    assert(value != NULL); /* a file of this repository */
     return value;
 }
 
@@ -29,7 +29,8 @@ static void copy(const struct gramme_value *from, const char *name, struct gramm
     gramme_set_value(to, as, gramme_get(from, name));
 }
 
-/* What was measured of a pattern, and with which others it is counted together. */
+/* Adds the measurements of a pattern, and the names of the patterns that the database counts
+ * together with it. */
 static void show_measured(const struct gramme_value *patterns, size_t index,
                           const struct gramme_value *measured, struct gramme_value *out)
 {
@@ -58,13 +59,13 @@ static bool has_operation(const struct gramme_value *pattern, const char *prefix
     return operation != NULL && strncmp(operation, prefix, strlen(prefix)) == 0;
 }
 
-/* Whether a request names its items one by one, as a batch or transaction. */
+/* Returns whether a request is a batch or a transaction. */
 static bool is_compound(const struct gramme_value *pattern)
 {
     return has_operation(pattern, "Transact") || has_operation(pattern, "Batch");
 }
 
-/* How a request grows with the data, as the documents write it. */
+/* Adds the complexity of a request, in the notation of the documents. */
 static void show_complexity(const struct gramme_value *pattern, struct gramme_value *out)
 {
     int64_t items_max = gramme_get_int(pattern, "items_max", 1);
@@ -93,13 +94,13 @@ static void show_patterns(const struct gramme_value *patterns, const struct gram
     }
 }
 
-/* A ten-thousandth of a cent is exact enough. */
+/* Rounds to a ten-thousandth of a cent. */
 static double rounded(double amount)
 {
     return round(amount * 1e6) / 1e6;
 }
 
-/* What a month costs. */
+/* The cost of a month. */
 struct amounts {
     double reads;
     double writes;
@@ -117,8 +118,8 @@ static const struct gramme_value *find_pattern(const struct gramme_value *patter
     return NULL;
 }
 
-/* The units of one request of an operation here: measured, else declared. Measurements count the
- * items of a batch or transaction one by one, so those are as declared. */
+/* Returns the units of one request of an operation by this application: measured, else declared.
+ * Measurements count each item of a batch or transaction, so these use the declared units. */
 static double units_here(const struct gramme_value *operation, const struct gramme_value *shown,
                          struct gramme_value *out)
 {
@@ -165,8 +166,8 @@ static void show_amounts(struct gramme_value *out, const struct amounts *amounts
     gramme_set_double(out, "total", rounded(amounts->reads + amounts->writes + storage));
 }
 
-/* The same workload with provisioned capacity, if there are prices for it: the units of a month,
- * spread evenly, take at least one unit each second. */
+/* Adds the cost of the same workload with provisioned capacity, if there are prices for it. The
+ * capacity is the units of a month, spread evenly, and at least one unit. */
 static void show_provisioned(const struct gramme_value *prices, const struct amounts *on_demand,
                              double storage, struct gramme_value *out)
 {
@@ -198,7 +199,7 @@ static void add_workload(const struct gramme_value *workload, struct gramme_valu
     copy(workload, "prices", out, "prices");
     copy(workload, "storageGb", out, "storageGb");
     struct gramme_value *list = gramme_set_list(out, "operations");
-    struct amounts sums[2] = {{0}}; /* as the workload counts, and as it is here */
+    struct amounts sums[2] = {{0}}; /* by the workload's units, and by this application's */
     for (size_t i = 0; i < gramme_value_count(operations); i++) {
         price_operation(gramme_value_at(operations, i), prices, gramme_get(body, "patterns"),
                         gramme_add_map(list), sums);

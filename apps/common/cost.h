@@ -5,12 +5,12 @@
 #include "base/arena.h"
 #include "gramme/gramme.h"
 
-/* From the texts of patterns.json and workload.json, which the build has put into the program: the
- * answer of GET /NAME/api/patterns (see apps/API.md). `measured`: of measured_get(), NULL: the
- * database has no measurements. The caller destroys the result. */
+/* Returns the answer of GET /NAME/api/patterns (see apps/API.md), computed from the texts of
+ * patterns.json and workload.json. `measured`: the result of measured_get(); NULL: the database has
+ * no measurements. The caller destroys the result. */
 struct gramme_value *cost_describe(const char *patterns, const char *workload,
                                    const struct gramme_value *measured);
-/* The table of the first pattern; from the arena. */
+/* Returns the table of the first pattern; from the arena. */
 const char *cost_table(struct arena *arena, const char *patterns);
 
 #endif

@@ -133,7 +133,7 @@ static void what_the_database_has_measured_is_added(void **state)
     gramme_value_destroy(measured);
 }
 
-/* Each pair: the same but for the names of values, or not. */
+/* Each pair differs only in the names of values, or in more. */
 static void keys_are_compared_without_names_of_values(void **state)
 {
     (void)state;

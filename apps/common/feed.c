@@ -1,6 +1,6 @@
-/* The thread that reads a table's stream for live updates, from now on, and passes each change to
- * the application and to the event loop (live.c). Without a stream it only says when to read again.
- */
+/* The thread that reads a table's stream for live updates, from the present on, and passes each
+ * change to the application and to the event loop (live.c). Without a stream it sends
+ * MESSAGE_RELOAD from time to time. */
 #include <time.h>
 
 #include "apps/common/live_internal.h"
@@ -42,7 +42,7 @@ static bool take_change(void *context, const struct stream_change *change,
     bool stopping = live->stopping;
     pthread_mutex_unlock(&live->mutex);
     if (stopping) {
-        return false; /* without an error: while others write, there may be no end of changes */
+        return false; /* without an error: while clients write, reading to the end might not end */
     }
     ping_if_due(feed);
     const struct gramme_value *old = change->old_item;
@@ -75,8 +75,8 @@ static void set_down(struct feed *feed, bool is_down, const struct gramme_error 
     live_post(feed->live, &(struct message){.kind = MESSAGE_STATUS, .is_up = !is_down});
 }
 
-/* Sleeps; sooner if somebody waits in live_sync(), the server stops, or, if so wanted, this server
- * writes something. */
+/* Sleeps for a time. Wakes earlier if a thread waits in live_sync(), the server stops, or, with
+ * `until_written`, this server writes. */
 static void rest(struct live *live, int for_ms, bool until_written)
 {
     struct timespec until;
@@ -94,7 +94,7 @@ static void rest(struct live *live, int for_ms, bool until_written)
     pthread_mutex_unlock(&live->mutex);
 }
 
-/* Sleeps, also if somebody waits in live_sync(): more requests would be refused, too. */
+/* Sleeps, even if a thread waits in live_sync(): further requests would be throttled, too. */
 static void rest_throttled(struct live *live)
 {
     struct timespec until;
@@ -181,7 +181,7 @@ static void follow_stream(struct feed *feed)
             set_down(feed, true, error);
             end_pass(live, wanted, false);
             rest(live, RETRY_MS, false);
-        } else { /* iterators are too old, or the table is another one */
+        } else { /* the iterators have expired, or the table was created again */
             log_write(LOG_WARN, "live", "%s: the position in the stream is lost: %s: %s",
                       live->options.app->table, gramme_error_code(error),
                       gramme_error_message(error));

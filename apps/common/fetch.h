@@ -13,11 +13,12 @@ struct fetch {
     const char *ca_file; /* certificates to trust instead of the system's; NULL: those */
 };
 
-/* Returns the status, 0 if there was no complete answer within 10 s (then `out` has the reason as
- * text). `out` is emptied first, and gets the body, at most 1 MB. May block: not on the server's
+/* Sends a request. Returns the status and stores the body in `out`, at most 1 MB; 0: there was no
+ * complete response within 10 s, and `out` has the reason as text. Blocks: do not call it on the
  * event loop. */
 int fetch_send(const struct fetch *fetch, struct buf *out);
-/* %41 for all but letters, digits and -._~; the caller frees it with mem_free(). */
+/* Returns a text with all bytes but letters, digits and -._~ percent-encoded; the caller frees it
+ * with mem_free(). */
 char *fetch_escape(const char *text);
 
 #endif

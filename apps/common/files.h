@@ -1,5 +1,5 @@
-/* apps/common/files.h: the JSON files of the five applications as texts. apps/meson.build makes
- * files.c of them. */
+/* apps/common/files.h: the JSON files of the five applications as texts. apps/meson.build generates
+ * a C file of each. */
 #ifndef GRAMME_APPS_FILES_H
 #define GRAMME_APPS_FILES_H
 

@@ -11,12 +11,11 @@
 #include "base/mem.h"
 
 enum {
-    INTERVAL_MS = 1000,   /* between readings */
-    SOON_MS = 200,        /* the same after a write of this server: a shard may be read five times
-                             a second */
+    INTERVAL_MS = 1000,   /* between two reads */
+    SOON_MS = 200,        /* after a write of this server; five reads a second are allowed */
     RETRY_MS = 500,       /* after a failure */
     SAVE_MS = 5000,       /* between two stored positions */
-    NO_STREAM_MS = 30000, /* until it is looked for again */
+    NO_STREAM_MS = 30000, /* between two attempts to find a stream */
 };
 
 struct follower {
@@ -48,7 +47,7 @@ static void add_ms(struct timespec *time, int64_t ms)
     time->tv_nsec = nsec % 1000000000;
 }
 
-/* Waits; shorter if this server writes something. False: the follower ends. */
+/* Waits; wakes earlier if this server writes. False: the follower ends. */
 static bool wait(struct follower *follower, int for_ms)
 {
     struct timespec until;
@@ -80,7 +79,7 @@ static void note_failure(struct follower *follower, const struct gramme_error *e
     follower->is_down = true;
 }
 
-/* Stores the position if there is something new. */
+/* Stores the position if a change was acted on since it was stored. */
 static void save(struct follower *follower)
 {
     if (!follower->is_dirty || follower->is_down) {
@@ -107,8 +106,8 @@ static bool is_stopping(struct follower *follower)
     return stopping;
 }
 
-/* There may be very many changes, after a day without a server: the position is stored between
- * them, and the end of the process does not wait for all. */
+/* Acts on a change. One read may return very many, after a day without a server: so this also
+ * stores the position when it is due, and stops when the process ends. */
 static bool take_change(void *context, const struct stream_change *change,
                         struct gramme_error **error)
 {
@@ -153,7 +152,7 @@ static bool follow(struct follower *follower)
     }
 }
 
-/* Positions the reader where the last one has stopped. */
+/* Opens the reader at the stored position. */
 static bool open_reader(struct follower *follower, bool *out_found, struct gramme_error **error)
 {
     struct gramme_value *positions = NULL;

@@ -15,37 +15,38 @@ enum role {
     ROLES_ALL = 15,
 };
 
-/* An id is 1 to IDENTITY_ID_LEN_MAX printable ASCII characters, as OpenID Connect has them, but no
- * '#', which separates the parts of keys, no space at an end, and not "." or "..", which browsers
- * remove from paths. Providers make ids of many forms: "auth0|x", e-mail addresses, "f:UUID:ana".
- */
+/* An id is 1 to IDENTITY_ID_LEN_MAX printable ASCII characters, as in OpenID Connect, without '#',
+ * which separates the parts of keys, and without a space at an end. "." and ".." are no ids,
+ * because browsers remove them from paths. Providers make ids of many forms: "auth0|x", e-mail
+ * addresses, "f:UUID:ana". */
 enum { IDENTITY_ID_LEN_MAX = 255 };
-/* The same for people. */
+/* The same rule, for error messages. */
 #define IDENTITY_ID_RULE "1 to 255 ASCII characters without # and without a space at an end"
 
 struct identity {
     char id[IDENTITY_ID_LEN_MAX + 1];
     char name[201];
     char email[IDENTITY_ID_LEN_MAX + 1];
-    unsigned roles; /* enum role, added */
+    unsigned roles; /* a set of enum role */
 };
 
-/* Whether a text is an id of a user, or of anything that applications name in the same way. */
+/* Returns whether a text is a valid id, of a user or of another object of an application. */
 bool identity_id_is_valid(const char *text);
-/* Fills name or email of an identity; what does not fit is cut, never inside a character. */
+/* Fills name or email of an identity; cuts a longer text between two characters. */
 void identity_copy_text(char *out, size_t size, const char *text);
 /* Returns whether the identity has one of the roles; an admin has all. */
 bool identity_has(const struct identity *identity, unsigned roles);
-/* Whether they are the user of this id, or an admin. */
+/* Returns whether the identity has this id or is an admin. */
 bool identity_is(const struct identity *identity, const char *id);
 
-/* The role of a name ("agent"); 0: none. */
+/* Returns the role with a name ("agent"); 0: there is none. */
 unsigned role_from_name(const char *name);
-/* Adds the names to a list. */
+/* Adds the names of the roles to a list. */
 void roles_show(unsigned roles, struct gramme_value *list);
-/* Names of a list, or one text with names between commas or spaces. Unknown names are left out. */
+/* Returns the roles that a list names, or a text with names separated by commas or spaces. Ignores
+ * unknown names. */
 unsigned roles_read(const struct gramme_value *value);
-/* Names in a text, between commas or spaces. Unknown names are left out. */
+/* Returns the roles that a text names, separated by commas or spaces. Ignores unknown names. */
 unsigned roles_parse(const char *text);
 
 #endif

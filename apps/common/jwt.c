@@ -1,4 +1,5 @@
-/* Checks tokens with cjose: nothing of JOSE is done by hand. Any thread; keys do not change. */
+/* Checks tokens with cjose, which does everything that concerns JOSE. Called on any thread; keys do
+ * not change. */
 #include "apps/common/jwt.h"
 
 #include <cjose/cjose.h>
@@ -12,11 +13,11 @@ enum { KEYS_MAX = 32, LEEWAY_S = 60 };
 
 struct jwt_keys {
     cjose_jwk_t *keys[KEYS_MAX];
-    char *algs[KEYS_MAX]; /* that the key is for; NULL: any of its kind */
+    char *algs[KEYS_MAX]; /* algorithm of the key; NULL: any of its kind */
     size_t count;
 };
 
-/* A key that signs, of a kind whose secret half the provider keeps. */
+/* Returns whether the key is a public key for signatures. */
 static bool is_usable(const struct gramme_value *key)
 {
     const char *kind = gramme_get_string(key, "kty");
@@ -65,7 +66,8 @@ void jwt_keys_destroy(struct jwt_keys *keys)
     mem_free(keys);
 }
 
-/* Algorithms with a public key only: "none" and shared secrets would let anybody sign. */
+/* Only algorithms with a public key are allowed: with "none", or with the public key as a shared
+ * secret, anybody could sign. */
 static bool alg_is_allowed(const char *alg)
 {
     static const char *const allowed[] = {"RS256", "RS384", "RS512", "PS256", "PS384",
@@ -88,7 +90,7 @@ static bool key_fits(const struct jwt_keys *keys, size_t index, const char *kid,
            (kid == NULL || (key_id != NULL && strcmp(kid, key_id) == 0));
 }
 
-/* Tries every key that fits: a token need not name its key. */
+/* Tries every key that fits, because a token may not name its key. */
 static enum jwt_result verify(const struct jwt_keys *keys, cjose_jws_t *jws)
 {
     cjose_err err;
@@ -107,7 +109,7 @@ static enum jwt_result verify(const struct jwt_keys *keys, cjose_jws_t *jws)
     return result;
 }
 
-/* The payload as a map, the caller's; NULL: it is none. */
+/* Returns the payload as a map that the caller destroys; NULL: it is not a map. */
 static struct gramme_value *claims_of(cjose_jws_t *jws)
 {
     cjose_err err;

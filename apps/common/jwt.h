@@ -9,7 +9,8 @@
 
 struct jwt_keys;
 
-/* The keys of a JWKS document; NULL: it is none. Keys of kinds that we do not use are left out. */
+/* Reads the keys of a JWKS document; NULL: it is not such a document. Ignores keys of kinds that
+ * are not supported. */
 struct jwt_keys *jwt_keys_create(struct str jwks);
 /* Accepts NULL. */
 void jwt_keys_destroy(struct jwt_keys *keys);
@@ -20,18 +21,18 @@ enum jwt_result {
     JWT_BAD,         /* malformed, another algorithm than RS/PS/ES 256 to 512, or a bad signature */
 };
 
-/* Checks the signature of a token in compact form. JWT_OK: *out_claims is its payload, a map, the
- * caller's. Claims are not looked at: see jwt_check_claims(). */
+/* Checks the signature of a token in compact form. JWT_OK: *out_claims is its payload, a map that
+ * the caller destroys. Does not check the claims: see jwt_check_claims(). */
 enum jwt_result jwt_verify(const struct jwt_keys *keys, struct str token,
                            struct gramme_value **out_claims);
 
 struct jwt_expected {
     const char *issuer;
     const char *audience;
-    const char *nonce; /* NULL: not looked at */
+    const char *nonce; /* NULL: not checked */
     int64_t now_s;
 };
-/* NULL: the claims are as expected; else what is wrong, for the log. */
+/* Returns NULL if the claims are as expected, else what is wrong, for the log. */
 const char *jwt_check_claims(const struct gramme_value *claims,
                              const struct jwt_expected *expected);
 

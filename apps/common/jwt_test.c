@@ -39,7 +39,7 @@ static char *make_token(cjose_jwk_t *key, const char *alg, const char *kid, cons
     return copy;
 }
 
-/* The public halves, as a provider publishes them; `more` is put into each. */
+/* The public keys as a JWKS document; `more` is added to each. */
 static struct jwt_keys *publish(cjose_jwk_t *first, cjose_jwk_t *second, const char *more)
 {
     cjose_err err;
@@ -101,13 +101,13 @@ static void tokens_of_others_are_not(void **state)
 {
     (void)state;
     cjose_jwk_t *ours = make_key(false, "one");
-    cjose_jwk_t *theirs = make_key(false, "one"); /* claims to be the same */
+    cjose_jwk_t *theirs = make_key(false, "one"); /* the same key id */
     struct jwt_keys *keys = publish(ours, NULL, "");
     char *token = make_token(theirs, "RS256", "one", CLAIMS);
     assert_int_equal(verify(keys, token), JWT_BAD);
     cjose_get_dealloc()(token);
 
-    token = make_token(ours, "RS256", "one", "[1]"); /* no map */
+    token = make_token(ours, "RS256", "one", "[1]"); /* not a map */
     struct gramme_value *claims = NULL;
     assert_int_equal(jwt_verify(keys, str_from_c(token), &claims), JWT_BAD);
     assert_null(claims);
@@ -126,7 +126,7 @@ static void tokens_of_others_are_not(void **state)
     cjose_jwk_release(theirs);
 }
 
-/* "none", and a shared secret that is the public key: anybody could make these. */
+/* "none", and the public key as a shared secret: anybody can make such tokens. */
 static void algorithms_that_anybody_can_use_are_refused(void **state)
 {
     (void)state;
@@ -158,7 +158,7 @@ static void documents_that_hold_no_keys(void **state)
     }
     struct jwt_keys *keys = jwt_keys_create(
         STR("{\"keys\":[{\"kty\":\"oct\",\"k\":\"AAAA\"},{\"kty\":\"RSA\"},7,{}]}"));
-    assert_non_null(keys); /* none of them is of use */
+    assert_non_null(keys); /* none of them is usable */
     assert_int_equal(verify(keys, "eyJhbGciOiJSUzI1NiJ9.e30.AAAA"), JWT_UNKNOWN_KEY);
     jwt_keys_destroy(keys);
     jwt_keys_destroy(NULL);

@@ -90,7 +90,7 @@ static void send_event(struct client *client, const char *name, const char *data
     buf_finish(&text);
 }
 
-/* What the client may see of an image; NULL: nothing. */
+/* Returns the image if the client may see it, else NULL. */
 static const struct gramme_value *seen_by(const struct live *live, const struct client *client,
                                           const struct gramme_value *image)
 {
@@ -131,7 +131,8 @@ static void send_change(struct client *client, uint64_t number, const struct gra
     gramme_value_destroy(data);
 }
 
-/* The number after which a client that comes back wants to go on. False: not known any more. */
+/* Reads the number of the last change that a reconnecting client has received. False: later changes
+ * are not all kept. */
 static bool find_position(const struct live *live, const char *last_id, uint64_t *out)
 {
     size_t len = strlen(live->epoch);
@@ -164,9 +165,9 @@ static void send_ready(struct client *client)
     }
 }
 
-/* --- what the reader says --- */
+/* --- messages of the reader --- */
 
-/* The client comes back by itself, and is asked again who it is and what it may see. */
+/* Closes a connection. The client reconnects by itself, and is then authenticated again. */
 static void end_connection(struct client *client)
 {
     if (!client->is_leaving) {
@@ -196,8 +197,8 @@ static void take_change(struct live *live, struct message *message)
     }
 }
 
-/* The reader has a position. If it had one before, changes may have been missed since: among them
- * those that alter what a client may see. */
+/* The reader has found a new position. Clients that were ready may have missed changes since the
+ * old one, including changes of their permissions. */
 static void take_ready(struct live *live, const struct message *message)
 {
     live->source = message->source;
@@ -267,7 +268,7 @@ void live_post(struct live *live, const struct message *message)
     pthread_mutex_lock(&live->mutex);
     struct mailbox *mailbox = live->mailbox;
     pthread_mutex_unlock(&live->mutex);
-    if (mailbox == NULL) { /* nobody has ever listened */
+    if (mailbox == NULL) { /* no client has connected yet */
         gramme_value_destroy(message->old_image);
         gramme_value_destroy(message->new_image);
         return;
@@ -297,7 +298,8 @@ static void on_client_closed(void *context)
     pthread_mutex_unlock(&live->mutex);
 }
 
-/* Returns where the reader stands: if anywhere, no change is missed from now on. */
+/* Adds a client. Returns the position of the reader; if it has one, the client gets all changes
+ * from now on. */
 static enum live_source join(struct live *live, struct mailbox *mailbox)
 {
     pthread_mutex_lock(&live->mutex);
@@ -344,7 +346,7 @@ void live_subscribe(struct live *live, struct http_exchange *exchange, const str
     }
 }
 
-/* --- the application's side --- */
+/* --- functions of live.h --- */
 
 void live_note_write(struct live *live)
 {

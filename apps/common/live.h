@@ -19,21 +19,22 @@ struct live_options {
     struct gramme_db *db;
     struct gramme_db *streams; /* where the operations of streams go; may be `db` */
     int interval_ms;           /* between readings of the stream */
-    int poll_ms;               /* without a stream: between calls to read again */
+    int poll_ms;               /* without a stream: between two events `reload` */
 };
 
 /* Starts the thread that reads the table's stream. */
 struct live *live_create(const struct live_options *options);
-/* Ends the thread; before the server is closed, which closes the clients' connections. */
+/* Ends the thread. Call it before closing the server, which closes the clients' connections. */
 void live_stop(struct live *live);
-/* Frees it; call it when no client is left. */
+/* Frees the state. Call it when no client is connected any more. */
 void live_destroy(struct live *live);
 
-/* Answers the exchange with the events that `who` may see; on the exchange's thread. `headers`:
- * lines to send besides its own. `last_id`: the header Last-Event-ID, NULL if there is none. */
+/* Answers the exchange with the events that `who` may see. Call it on the exchange's thread.
+ * `headers`: lines to send besides those of the event stream. `last_id`: the header Last-Event-ID,
+ * NULL if there is none. */
 void live_subscribe(struct live *live, struct http_exchange *exchange, const struct identity *who,
                     struct str headers, const char *last_id);
-/* Call it after a write of this server; any thread. */
+/* Call it after each write of this server; on any thread. */
 void live_note_write(struct live *live);
 /* Waits until every change that was written before the call has been applied. False: there is no
  * stream, or the database does not answer: the data in memory must not be used. */

@@ -10,18 +10,18 @@ enum live_source { LIVE_NONE, LIVE_STREAM, LIVE_POLL };
 
 enum {
     RING_MAX = 512,        /* changes kept for clients that reconnect */
-    IDLE_AFTER_MS = 30000, /* without clients: then the stream is not read any more */
-    /* How long a connection is kept: sessions and tokens end, and roles change. */
+    IDLE_AFTER_MS = 30000, /* the stream is read for this time after the last client has left */
+    /* Connections are closed after this time, so that clients are authenticated again. */
     CLIENT_MS_MAX = 15 * 60 * 1000,
 };
 
-/* From the reader to the event loop. */
+/* Messages from the reader to the event loop. */
 enum message_kind {
     MESSAGE_READY,
     MESSAGE_CHANGE,
     MESSAGE_RELOAD,
     MESSAGE_STATUS,
-    MESSAGE_PING, /* keeps connections open, and finds out which are gone */
+    MESSAGE_PING, /* sends a comment to each client, which detects lost connections */
 };
 
 struct message {
@@ -55,8 +55,8 @@ struct live {
     bool stopping;
     bool is_idle;
     int client_count;
-    int64_t needed_at_ms; /* when a client was last connected, or live_sync() called */
-    bool was_written;     /* since the reader last looked */
+    int64_t needed_at_ms; /* the last time when a client was connected or live_sync() was called */
+    bool was_written;     /* this server has written since the reader's last wait */
     uint64_t sync_wanted;
     uint64_t sync_done;
     bool can_sync;
@@ -75,9 +75,9 @@ struct live {
     } ring[RING_MAX];
 };
 
-/* feed.c: the reader's thread. */
+/* feed.c: the function of the reader's thread. */
 void *feed_main(void *live);
-/* live.c: takes the images. */
+/* live.c: sends a message to the event loop; takes over the images. On the reader's thread. */
 void live_post(struct live *live, const struct message *message);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /* Sets up the log. `format`: "text" or "json"; `level`: "error", "warn", "info" or "debug". False:
- * they are none of these, and standard error says so. */
+ * one of them is another text; a message is on standard error. */
 bool log_options_apply(const char *format, const char *level);
 
 #endif

@@ -29,8 +29,8 @@ static bool texts_are_equal(const char *a, const char *b)
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* Whether two texts of conditions are the same but for the names of values: the database writes
- * each as "?", a pattern as ":name". */
+/* Returns whether two texts of conditions differ only in the names of values: the database writes
+ * "?" for each, a pattern ":name". */
 static bool keys_are_equal(const char *a, const char *b)
 {
     if (a == NULL || b == NULL) {

@@ -11,13 +11,13 @@
 struct gramme_value *measured_get(struct gramme_db *insight, const char *table,
                                   struct gramme_error **error);
 
-/* Sums up what `measured` (a list of measured_get()) says of a declared pattern: out gets
- * "requests", "units" and "unitsEach". False, with `out` unchanged: there are no such requests.
- * Items of batches and transactions count as a request each. */
+/* Adds up the measurements (`measured`: a list of measured_get()) of a declared pattern: sets
+ * "requests", "units" and "unitsEach" in `out`. False, with `out` unchanged: there were no such
+ * requests. Each item of a batch or transaction counts as a request. */
 bool measured_sum(const struct gramme_value *measured, const struct gramme_value *pattern,
                   struct gramme_value *out);
-/* Whether two declared patterns are counted together: they have the same operation, index and
- * key. */
+/* Returns whether the database counts two declared patterns together: they have the same operation,
+ * index and key. */
 bool measured_is_same(const struct gramme_value *a, const struct gramme_value *b);
 
 #endif

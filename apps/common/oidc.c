@@ -1,5 +1,5 @@
-/* OpenID Connect. The provider's description and keys are fetched when they are first needed, and
- * keys again when a token names one that is not known, at most every few seconds. */
+/* OpenID Connect. The provider's discovery document and keys are fetched on first use; keys also
+ * when a token names an unknown key, at most every few seconds. */
 #include "apps/common/oidc.h"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@
 enum {
     KEYS_AGE_MIN_MS = 5000,
     DISCOVERY_AGE_MAX_MS = 3600 * 1000,
-    PAUSE_MIN_MS = 500, /* after a failure, and three times as long as that took */
+    PAUSE_MIN_MS = 500, /* after a failure; if it took longer, three times its duration */
 };
 
 struct oidc {
@@ -26,7 +26,7 @@ struct oidc {
     int64_t discovery_at_ms;
     struct jwt_keys *keys;
     int64_t keys_at_ms;
-    int64_t pause_until_ms; /* the provider failed just now: others do not wait for it, too */
+    int64_t pause_until_ms; /* after a failure: until then requests fail at once */
 };
 
 struct oidc *oidc_create(const struct oidc_options *options)
@@ -55,21 +55,21 @@ static int64_t now_ms(void)
 
 /* --- the provider's documents; with the mutex held --- */
 
-/* Notes whether the provider answered a request that began then. */
+/* Notes whether the provider answered a request that began at `began_ms`. */
 static void note_answer(struct oidc *oidc, int64_t began_ms, bool ok)
 {
     int64_t now = now_ms();
     oidc->pause_until_ms = ok ? 0 : now + MAX(3 * (now - began_ms), (int64_t)PAUSE_MIN_MS);
 }
 
-/* Whether the provider is to be asked now. False: *err says so. */
+/* Returns whether requests may be sent to the provider now. False: *err. */
 static bool may_ask(const struct oidc *oidc, struct err *err)
 {
     return now_ms() >= oidc->pause_until_ms ||
            err_set(err, ERR_INTERNAL, "the provider has just failed, and is asked again later");
 }
 
-/* Sends and reads a JSON object. NULL: *err says why. The caller destroys it. */
+/* Sends a request whose response is a JSON object. NULL: *err says why. The caller destroys it. */
 static struct gramme_value *fetch_json(const struct oidc *oidc, struct fetch *fetch,
                                        struct err *err)
 {
@@ -101,7 +101,7 @@ static bool discover(struct oidc *oidc, struct err *err)
     snprintf(url, sizeof(url), "%s%s.well-known/openid-configuration", oidc->options.issuer,
              has_slash ? "" : "/");
     if (!may_ask(oidc, err)) {
-        return oidc->discovery != NULL; /* the old one will do, also below */
+        return oidc->discovery != NULL; /* the old one remains in use, also below */
     }
     int64_t began_ms = now_ms();
     struct gramme_value *found = fetch_json(oidc, &(struct fetch){.url = url}, err);
@@ -144,7 +144,7 @@ static bool fetch_keys(struct oidc *oidc, struct err *err)
     return true;
 }
 
-/* The claims of a token whose signature is good; NULL: *err says why. */
+/* Returns the claims of a token, after checking its signature; NULL: *err says why. */
 static struct gramme_value *verify(struct oidc *oidc, struct str token, bool *out_is_bad,
                                    struct err *err)
 {
@@ -167,7 +167,7 @@ static struct gramme_value *verify(struct oidc *oidc, struct str token, bool *ou
 
 /* --- claims --- */
 
-/* "realm_access.roles": a claim inside of claims. */
+/* Finds a claim by its path, "realm_access.roles". */
 static const struct gramme_value *claim_at(const struct gramme_value *claims, const char *path)
 {
     const struct gramme_value *whole = gramme_get(claims, path);
@@ -218,7 +218,7 @@ static const char *escape(struct arena *arena, const char *text)
     return copy;
 }
 
-/* An address from the provider's description, copied; NULL: it has none. */
+/* Returns a copy of an address in the discovery document; NULL: it is not there. */
 static const char *endpoint_of(struct oidc *oidc, struct arena *arena, const char *name,
                                struct err *err)
 {

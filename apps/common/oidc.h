@@ -33,8 +33,8 @@ struct oidc_login {
     const char *verifier; /* of PKCE */
 };
 
-/* Makes a login and the URL at the provider; both from the arena. ERR_INTERNAL: the provider does
- * not answer. */
+/* Creates a login and the URL at the provider to which the browser is sent; both from the arena.
+ * ERR_INTERNAL: the provider does not answer. */
 bool oidc_begin(struct oidc *oidc, struct arena *arena, const char *redirect_uri,
                 struct oidc_login *out, const char **out_url, struct err *err);
 /* Exchanges the code for tokens, checks the ID token, and reads the user from it. */

@@ -9,7 +9,7 @@ struct page {
     const char *cursor; /* of the previous page; NULL: the first page */
 };
 
-/* Makes a Query read this page. False: the cursor is not valid, and the request must not be
+/* Sets limit and cursor of a Query. False: the cursor is not valid, and the request must not be
  * sent. */
 bool page_apply(const struct page *page, struct gramme_request *query);
 

@@ -52,7 +52,7 @@ static void add_file(struct pages *pages, const char *file_name, struct str path
     } while (count > 0);
     fclose(file);
     struct page_file *page = mem_zalloc(sizeof(*page));
-    page->bytes = buf_str(&bytes); /* the buffer's memory is the page's now */
+    page->bytes = buf_str(&bytes); /* the page takes over the memory of the buffer */
     page->type = type_of(path);
     map_put(&pages->files, path, page);
 }

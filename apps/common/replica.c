@@ -1,6 +1,6 @@
-/* Entries in memory that follow a table. While the table is being read, and for some seconds before
- * (an index may lag behind its table), changes are kept in a journal and applied to what was read:
- * so a table that changes all the time is kept, too. */
+/* Entries in memory that follow a table. Changes during a load of the table, and in the seconds
+ * before it (an index may lag behind its table), are kept in a journal and applied to the loaded
+ * entries. So loading also succeeds while the table changes all the time. */
 #include "apps/common/replica.h"
 
 #include <pthread.h>
@@ -18,7 +18,7 @@ struct change {
 
 struct replica {
     struct replica_options options;
-    pthread_mutex_t loading; /* held while the table is read: one reading serves all who wait */
+    pthread_mutex_t loading; /* held during a load, whose entries serve all waiting threads */
 
     pthread_mutex_t mutex; /* guards what follows; taken after `loading` */
     struct map entries;
@@ -159,15 +159,15 @@ void replica_take(struct replica_load *load, const struct gramme_value *item)
     arena_finish(&arena);
 }
 
-/* Where a reading began. */
+/* The state when a load began. */
 struct beginning {
     uint64_t epoch;
     uint64_t change_count;
     int64_t at_ms;
 };
 
-/* Applies to `entries` what changed since the reading began, and shortly before. Takes the changes
- * out of the journal. False: the journal does not hold all of them. */
+/* Applies the changes since shortly before the load began to `entries`, and empties the journal.
+ * False: the journal does not have all of them. */
 static bool catch_up(struct replica *replica, const struct beginning *beginning,
                      struct map *entries)
 {
@@ -222,7 +222,7 @@ static bool load_and_look(struct replica *replica, struct gramme_db *db, bool is
     return ok;
 }
 
-/* False: the entries are not known. */
+/* Calls look() with the entries in memory. False: they are not complete. */
 static bool look_at_known(struct replica *replica,
                           void (*look)(const struct map *entries, void *context), void *context)
 {
@@ -246,7 +246,7 @@ bool replica_look(struct replica *replica, struct gramme_db *db, bool is_fresh,
         return true;
     }
     pthread_mutex_lock(&replica->loading);
-    bool ok = look_at_known(replica, look, context) || /* another thread has read it meanwhile */
+    bool ok = look_at_known(replica, look, context) || /* another thread may have loaded them */
               load_and_look(replica, db, true, look, context, error);
     pthread_mutex_unlock(&replica->loading);
     return ok;

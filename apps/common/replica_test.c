@@ -134,9 +134,9 @@ static void it_is_read_once_and_follows(void **state)
     put(table.replica, "a", 5);
     drop(table.replica, "b");
     assert_int_equal(sum(true), 15);
-    put(table.replica, "a", -1); /* it is not of interest any more */
+    put(table.replica, "a", -1); /* the item has no entry any more */
     struct gramme_value *other = gramme_map_create();
-    replica_apply(table.replica, NULL, other); /* of no kind that is kept */
+    replica_apply(table.replica, NULL, other); /* items of this kind have no entries */
     gramme_value_destroy(other);
     assert_int_equal(sum(true), 10);
     assert_int_equal(table.reads, 1);
@@ -256,7 +256,7 @@ static void many_look_while_it_changes(void **state)
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
     }
-    assert_true(table.reads <= 1 + 2 * 10); /* one reading serves all who wait */
+    assert_true(table.reads <= 1 + 2 * 10); /* one load serves all waiting threads */
     finish();
 }
 

@@ -1,5 +1,5 @@
-/* What a handler reads of its request: path, query, headers, body, who is asking. Checks what it
- * reads, and answers with an error where that fails. Worker threads. */
+/* What a handler reads of its request: path, query, headers, body, the signed-in user. Checks these
+ * and answers with an error if a check fails. Called on worker threads. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,7 +36,8 @@ const char *request_param(const struct app_request *request, const char *name)
     return NULL;
 }
 
-/* Cuts off `text` what stands before the first `separator`. */
+/* Removes the part before the first `separator`, and the separator, from `text`; returns the part.
+ */
 static struct str take_until(struct str *text, char separator)
 {
     const char *found = text->len > 0 ? memchr(text->data, separator, text->len) : NULL;
@@ -187,7 +188,7 @@ const struct gramme_value *request_body(struct app_request *request, const char 
     return request_fields(request, request->body, fields) ? request->body : NULL;
 }
 
-/* A whole number as we would write it ourselves: no space, no plus, no zeros in front. */
+/* Parses a whole number in its shortest form: without space, plus sign and leading zeros. */
 static bool parse_int(const char *text, int64_t *out)
 {
     char *end;
@@ -241,7 +242,7 @@ static bool text_fits(const char *text, size_t len, size_t len_max)
            utf8_utf16_len(str_make(text, len)) <= len_max;
 }
 
-/* Code points that show nothing, sorted: White_Space and Default_Ignorable_Code_Point of Unicode,
+/* Ranges of invisible code points, sorted: White_Space and Default_Ignorable_Code_Point of Unicode,
  * and the blank of braille. */
 static const struct {
     uint32_t first;

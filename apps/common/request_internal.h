@@ -1,4 +1,4 @@
-/* A request, for the files of this folder. */
+/* The request and the answer of an application, as the files of this folder see them. */
 #ifndef GRAMME_APPS_REQUEST_INTERNAL_H
 #define GRAMME_APPS_REQUEST_INTERNAL_H
 
@@ -17,7 +17,7 @@ struct app {
     void *state; /* what definition->start() returned */
     struct auth *auth;
     void (*name_user)(const char *id, char out[IDENTITY_ID_LEN_MAX + 1]); /* for the log */
-    bool logs_routes;                                                     /* and no paths */
+    bool logs_routes;                                                     /* in place of paths */
     struct live *live;                                                    /* NULL: none */
     struct follower *follower;                                            /* NULL: none */
     struct gramme_db *insight; /* the database, if it may be a Gramme server; else NULL */
@@ -29,7 +29,7 @@ struct app_request {
     struct http_exchange *exchange;
     struct app *app;
     const struct app_route *route;
-    struct str path;  /* as it came, for the log */
+    struct str path;  /* as it was received, for the log */
     struct str base;  /* its part before the route's: "/tasks/api" */
     struct str query; /* what follows the ? */
     char id[REQUEST_ID_SIZE];
@@ -44,7 +44,7 @@ struct app_request {
         const char *value;
     } params[PARAMS_MAX];
     size_t param_count;
-    struct gramme_value *body; /* once it was asked for */
+    struct gramme_value *body; /* set by request_body() */
 
     /* The answer. */
     int status; /* 0: none yet */
@@ -52,44 +52,46 @@ struct app_request {
     struct buf headers;
     struct buf out;
 
-    struct task task; /* to the workers, and back to the exchange's thread */
+    struct task task; /* queued for a worker, then for the exchange's thread */
 };
 
-/* Finds the route of a path (behind /NAME/api) and its parameters. `*out_known` tells whether the
- * path is one with another method. NULL: none. */
+/* Finds the route of a path (behind /NAME/api) and its parameters. NULL: there is none; *out_known:
+ * the path exists with another method. */
 const struct app_route *router_find(struct app_request *request, struct str path, bool *out_known);
-/* The name of a parameter of the query that the request's route does not have; NULL: there is none.
- * The query is valid. */
+/* Returns the name of a query parameter that the request's route does not have; NULL: there is
+ * none. The query must be valid. */
 const char *router_unknown_parameter(const struct app_request *request);
-/* The methods that a path knows: "GET, PUT". */
+/* Returns the methods of a path: "GET, PUT". */
 struct str router_methods(struct app_request *request, struct str path);
 /* /NAME/api/live and /NAME/api/patterns, which every application has. */
 extern const struct app_route common_routes[];
 extern const size_t common_route_count;
 
-/* admit.c: what happens to every request. */
-/* Gives the request its id and its time. */
+/* --- admit.c: steps before and after the handler --- */
+
+/* Sets the id and the start time of a request. */
 void request_begin(struct app_request *request);
-/* Identifies the user, and refuses requests that must not reach a handler. False: it has been
+/* Identifies the user and checks whether the request may reach a handler. False: an error has been
  * answered. */
 bool request_admit(struct app_request *request);
-/* One line, when it has been answered. */
+/* Logs the request, after it has been answered. */
 void request_log(const struct app_request *request);
 /* An http_failure that writes errors in the form of all errors. */
 void request_describe_failure(int status, const char *text, struct buf *headers, struct buf *body);
 
-/* Whether every name and value of a query can be decoded. */
+/* Returns whether every name and value of a query can be decoded. */
 bool query_is_valid(struct arena *arena, struct str query);
 
-/* 400 unknown_field: the request has a `kind` ("field" or "parameter") that it must not have. */
+/* Answers 400 unknown_field: the request has a field or a parameter (`kind`) that the operation
+ * does not know. */
 void answer_unknown(struct app_request *request, const char *name, const char *kind);
-/* 400: the cursor is not one of this list. */
+/* Answers 400: the cursor is not one of this list. */
 void answer_bad_cursor(struct app_request *request);
 
-/* A copy that ends with NUL. */
+/* Returns a copy that ends with NUL. */
 const char *text_copy(struct arena *arena, struct str text);
-/* %41 becomes A, and + what `plus` is: a space in a query, itself in a path. NULL if it is
- * malformed, or holds a NUL, or is not UTF-8. */
+/* Decodes a part of a URL: %41 becomes A, and + becomes `plus` (a space in a query, + in a path).
+ * NULL: it is malformed, contains a NUL, or is not UTF-8. */
 const char *url_decode(struct arena *arena, struct str text, char plus);
 
 #endif

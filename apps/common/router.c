@@ -27,7 +27,7 @@ const char *url_decode(struct arena *arena, struct str text, char plus)
     return utf8_is_valid(str_make(out, len)) ? out : NULL;
 }
 
-/* Takes the part of a path before its next slash off. */
+/* Removes the part before the next slash from a path, and returns it. */
 static struct str take_part(struct str *path)
 {
     *path = str_skip(*path, 1); /* the slash */
@@ -60,7 +60,7 @@ static bool match(struct app_request *request, struct str pattern, struct str pa
     return pattern.len == 0 && path.len == 0;
 }
 
-/* What stands before the ? of a route, and what behind it. */
+/* The parts of a route before and after the ?. */
 static struct str route_path(const struct app_route *route)
 {
     return str_make(route->path, strcspn(route->path, "?"));
@@ -106,7 +106,7 @@ const char *router_unknown_parameter(const struct app_request *request)
     return NULL;
 }
 
-/* The routes of the request's application: its own, and those that all have. */
+/* Returns a route of the request's application: first its own, then those that all have. */
 static const struct app_route *route_at(const struct app_request *request, size_t index)
 {
     const struct app_definition *definition = request->app->definition;

@@ -1,5 +1,5 @@
-/* Requests come in on the threads of the HTTP server, go to a worker, and are answered on the
- * thread that they came from. */
+/* The server. Its HTTP threads receive requests, worker threads run the handlers, and the thread
+ * that received a request sends the answer. */
 #include "apps/common/server.h"
 
 #include <pthread.h>
@@ -11,8 +11,8 @@
 
 enum { WORKERS_MAX = 64, APPS_MAX = 8, POLL_MS = 5000 };
 
-/* What all connections, bodies and answers may take together: bodies are received before it is
- * known who sends them. */
+/* The memory of all connections, bodies and answers. It is limited because bodies are received
+ * before their senders are authenticated. */
 #define MEMORY_BYTES_MAX ((size_t)512 * 1024 * 1024)
 
 struct app_server {
@@ -117,7 +117,7 @@ static void enqueue(struct app_server *server, struct app_request *request)
 
 /* --- requests --- */
 
-/* What is refused before it reaches a handler. */
+/* Answers a request that is refused before it reaches a handler. */
 static void refuse(struct app_request *request, int status, const char *code, const char *message)
 {
     answer_problem(request, status, code, "%s", message);
@@ -146,7 +146,7 @@ static void route(struct app_server *server, struct app_request *request, struct
     }
 }
 
-/* Whether a path is `base` or below it; *out_rest is what follows. */
+/* Returns whether a path is `base` or below it; *out_rest is the part after `base`. */
 static bool is_below(struct str path, struct str base, struct str *out_rest)
 {
     if (!str_starts_with(path, base) || (path.len > base.len && path.data[base.len] != '/')) {
@@ -156,7 +156,8 @@ static bool is_below(struct str path, struct str base, struct str *out_rest)
     return true;
 }
 
-/* The application whose API or file beside the pages the path names; *rest is what follows. */
+/* Returns the application of a path under its API or of a file beside its pages; *rest is the part
+ * for its routes. NULL: there is none. */
 static struct app *app_of(struct app_server *server, struct app_request *request, struct str path,
                           struct str *rest)
 {
@@ -226,7 +227,7 @@ static void answer_request(void *context, struct http_exchange *exchange)
 
 /* --- opening and closing --- */
 
-/* The threads that read the application's stream. */
+/* Starts the threads that read the application's stream. */
 static void start_streams(struct app *app, struct gramme_db *streams,
                           const struct app_server_options *options)
 {

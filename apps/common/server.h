@@ -33,7 +33,7 @@ struct app_server_options {
 
 struct app_server;
 
-/* The server borrows the connections, the options' definitions and who signs people in. */
+/* Opens a server. Borrows the connections, the definitions and the struct auth in the options. */
 MUST_USE bool app_server_open(const struct app_server_options *options, struct app_server **out,
                               struct err *err);
 /* Returns the port that it listens on. */

@@ -18,7 +18,7 @@ void signing_key_random(struct signing_key *key)
     random_system(key->bytes, sizeof(key->bytes));
 }
 
-/* Creates the file with a random key; it must not be there. */
+/* Creates the file with a random key; it must not exist. */
 static bool create_key(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

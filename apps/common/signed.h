@@ -18,22 +18,22 @@ void signing_key_random(struct signing_key *key);
  * False: neither was possible; stderr says why. */
 bool signing_key_load(struct signing_key *key, const char *path);
 
-/* HMAC-SHA-256 of a text. */
+/* Computes HMAC-SHA-256 of a text. */
 void signed_hmac(const void *key, size_t key_len, struct str text,
                  unsigned char out[SIGNED_HASH_LEN]);
-/* SHA-256 of a text. */
+/* Computes SHA-256 of a text. */
 void signed_sha256(struct str text, unsigned char out[SIGNED_HASH_LEN]);
 
-/* A token, from the arena; ends with NUL. */
+/* Makes a token, from the arena; ends with NUL. */
 const char *signed_make(const struct signing_key *key, struct arena *arena, const char *purpose,
                         struct str payload);
-/* The payload of a token that was made with this key for this purpose; STR_NULL: it was not. */
+/* Returns the payload of a token; STR_NULL: it was not made with this key for this purpose. */
 struct str signed_read(const struct signing_key *key, struct arena *arena, const char *purpose,
                        struct str token);
 
-/* base64url without padding (RFC 4648, section 5); ends with NUL. */
+/* Encodes bytes as base64url without padding (RFC 4648, section 5); ends with NUL. */
 const char *base64url_encode(struct arena *arena, struct str bytes);
-/* The reverse. STR_NULL: the text is not base64url. */
+/* Decodes base64url. STR_NULL: the text is not base64url. */
 struct str base64url_decode(struct arena *arena, struct str text);
 
 #endif

@@ -66,7 +66,7 @@ static void a_token_is_known_again(void **state)
     arena_finish(&arena);
 }
 
-/* Any one character that is changed, and any end that is cut off, makes it another text. */
+/* A token with a changed character or a missing end is refused. */
 static void a_changed_token_is_none(void **state)
 {
     (void)state;
@@ -80,14 +80,14 @@ static void a_changed_token_is_none(void **state)
         memcpy(changed, token.data, token.len);
         changed[i] = changed[i] == 'A' ? 'Q' : 'A';
         struct str read = signed_read(&key, &arena, "session", str_make(changed, token.len));
-        /* The last character of a base64 text may hold bits that do not count. */
+        /* The last character of a base64 text may have unused bits. */
         assert_true(str_is_null(read) || str_eq(read, STR("roles: none")));
         assert_true(str_is_null(signed_read(&key, &arena, "session", str_make(token.data, i))));
     }
     arena_finish(&arena);
 }
 
-/* "a" for purpose "b:c" is not "c:a" for purpose "b": a payload cannot pretend to be a purpose. */
+/* "a" for purpose "b:c" differs from "c:a" for purpose "b". */
 static void purposes_are_kept_apart(void **state)
 {
     (void)state;

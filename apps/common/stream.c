@@ -9,7 +9,7 @@
 
 enum { DESCRIBE_MS = 30000, PAGE_RECORDS = 1000 };
 
-/* In place of a sequence number: the shard has been read to its end. */
+/* Stored in place of a sequence number: the shard has been read to its end. */
 static const char POSITION_END[] = "END";
 
 struct shard {
@@ -29,7 +29,7 @@ struct stream_reader {
     int64_t described_at_ms;
 };
 
-/* Where shards that are found for the first time are read from. */
+/* The position at which reading a new shard begins. */
 struct start {
     bool is_latest;
     const struct gramme_value *positions; /* by shard id; NULL: none */
@@ -98,7 +98,7 @@ bool stream_error_is_throttled(const struct gramme_error *error)
 
 /* --- requests --- */
 
-/* Destroys the request. */
+/* Sends a request and destroys it. */
 static struct gramme_answer *send(struct gramme_db *db, struct gramme_request *request,
                                   struct gramme_error **error)
 {
@@ -107,8 +107,8 @@ static struct gramme_answer *send(struct gramme_db *db, struct gramme_request *r
     return answer;
 }
 
-/* The ARN of the table's stream, if it has old and new images. True with *arn NULL: the table has
- * none. */
+/* Finds the ARN of the table's stream with old and new images. True with *arn NULL: the table has
+ * no such stream. */
 static bool find_arn(struct gramme_db *db, const char *name, char **arn,
                      struct gramme_error **error)
 {
@@ -138,7 +138,8 @@ static bool update_stream(struct gramme_db *db, const char *table, struct gramme
     return answer != NULL;
 }
 
-/* Tries it once. *out_is_busy: another program is changing the table, perhaps its stream. */
+/* Tries once to enable the stream. *out_is_busy: another program is changing the table, perhaps its
+ * stream. */
 static bool try_enable(struct gramme_db *db, const char *table, bool *out_is_busy,
                        struct gramme_error **error)
 {
@@ -206,7 +207,8 @@ static struct shard *find_shard(struct stream_reader *reader, const char *id)
     return NULL;
 }
 
-/* An iterator behind the position, or at the oldest change if that one is not held any more. */
+/* Gets an iterator after the position, or at the oldest change if the stream does not have the
+ * position any more. */
 static char *iterator_at(struct stream_reader *reader, const char *shard, const char *position,
                          struct gramme_error **error)
 {
@@ -229,8 +231,8 @@ static void append_shard(struct stream_reader *reader, const struct shard *shard
     reader->shards[reader->shard_count++] = *shard;
 }
 
-/* Whether a shard has ended and is followed by another one. Dynoxide gives its only shard an end
- * although it goes on. */
+/* Returns whether a shard has ended and has a child. Dynoxide gives its only shard an end although
+ * it continues. */
 static bool is_over(const struct gramme_value *shard, const struct gramme_value *listed)
 {
     if (gramme_get_string(gramme_get(shard, "SequenceNumberRange"), "EndingSequenceNumber") ==
@@ -363,7 +365,7 @@ bool stream_reader_open_at(struct stream_reader *reader, const struct gramme_val
 
 /* --- reading --- */
 
-/* Gives the changes of a page to `take`, but for those that it has taken before. */
+/* Calls `take` with the changes of a page, without those that it has taken before. */
 static bool take_page(struct shard *shard, const struct gramme_value *records, stream_take *take,
                       void *context, struct gramme_error **error)
 {
@@ -383,7 +385,7 @@ static bool take_page(struct shard *shard, const struct gramme_value *records, s
     return true;
 }
 
-/* Reads a shard until it has nothing more now. */
+/* Reads a shard up to its newest change. */
 static bool read_shard(struct stream_reader *reader, struct shard *shard, stream_take *take,
                        void *context, struct gramme_error **error)
 {
@@ -412,7 +414,7 @@ static bool read_shard(struct stream_reader *reader, struct shard *shard, stream
     return true;
 }
 
-/* A shard's changes come after those of its parent. */
+/* Returns whether the parent of a shard must be read first. */
 static bool must_wait(struct stream_reader *reader, const struct shard *shard)
 {
     const struct shard *parent = find_shard(reader, shard->parent);

@@ -18,9 +18,9 @@ struct stream_options {
 };
 
 /* Enables the table's stream, with old and new images, and waits until it records changes. Call it
- * before the table is written: changes that were made before are not in the stream. True also if
- * the database refuses: it has no streams, or the table has one with other images. False: the
- * database failed. */
+ * before the table is written: earlier changes are not in the stream. Also returns true if the
+ * database has no streams, or the table has a stream with other images. False: the database failed.
+ */
 bool stream_enable(struct gramme_db *db, const char *table, int timeout_ms,
                    struct gramme_error **error);
 
@@ -36,7 +36,7 @@ struct stream_change {
 typedef bool stream_take(void *context, const struct stream_change *change,
                          struct gramme_error **error);
 
-/* The reader borrows what the options name. */
+/* Creates a reader, which borrows what the options refer to. */
 struct stream_reader *stream_reader_create(const struct stream_options *options);
 /* Accepts NULL. */
 void stream_reader_destroy(struct stream_reader *reader);
@@ -45,8 +45,8 @@ void stream_reader_destroy(struct stream_reader *reader);
  * false if the table has no stream with old and new images. False: the database failed. */
 bool stream_reader_open_latest(struct stream_reader *reader, bool *out_found,
                                struct gramme_error **error);
-/* The same, but positions the reader where stream_reader_save() made `positions`. NULL, or those of
- * another stream: at the oldest change that the stream still holds. */
+/* The same, but positions the reader at `positions`, written by stream_reader_save(). NULL, or
+ * positions of another stream: at the oldest change that the stream still has. */
 bool stream_reader_open_at(struct stream_reader *reader, const struct gramme_value *positions,
                            bool *out_found, struct gramme_error **error);
 /* Calls `take` with every change up to now. False: the database failed, or `take` did. */
@@ -55,10 +55,10 @@ bool stream_reader_read(struct stream_reader *reader, stream_take *take, void *c
 /* Writes the position in each shard into the map: {"StreamArn": ..., "Shards": {id: number}}. */
 void stream_reader_save(const struct stream_reader *reader, struct gramme_value *out);
 
-/* Whether the same request may succeed later. Else the database has no streams, or the position is
- * lost (iterators expire after 15 minutes). */
+/* Returns whether the same request may succeed later. If not, the database has no streams, or the
+ * position is lost (iterators expire after 15 minutes). */
 bool stream_error_may_pass(const struct gramme_error *error);
-/* A shard may be read five times a second. */
+/* Returns whether a shard was read too often: five times a second are allowed. */
 bool stream_error_is_throttled(const struct gramme_error *error);
 
 #endif

@@ -39,7 +39,7 @@ void when_format_seconds(char out[WHEN_SIZE], int64_t when)
     memcpy(out + SECONDS_LEN, "Z", 2);
 }
 
-/* The number that `count` digits are; -1: there is something else among them. */
+/* Returns the number in `count` digits; -1: one of the characters is not a digit. */
 static int digits(const char *text, int count)
 {
     int number = 0;

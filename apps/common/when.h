@@ -1,5 +1,5 @@
-/* apps/common/when.h: points in time as ISO 8601 text in UTC, which sorts as time goes; as a number
- * they are microseconds since 1970. */
+/* apps/common/when.h: points in time, as microseconds since 1970 and as ISO 8601 texts in UTC,
+ * whose order is the order of time. */
 #ifndef GRAMME_APPS_WHEN_H
 #define GRAMME_APPS_WHEN_H
 
@@ -13,12 +13,12 @@
 
 /* Returns the current time, in microseconds since 1970. */
 int64_t when_now(void);
-/* The years 1970 to 9999. */
+/* Formats a time in the years 1970 to 9999. */
 void when_format(char out[WHEN_SIZE], int64_t when);
-/* Without the fraction: "2026-02-09T12:20:25Z". */
+/* The same without the fraction: "2026-02-09T12:20:25Z". */
 void when_format_seconds(char out[WHEN_SIZE], int64_t when);
-/* Reads either, with 1 to 6 digits of fraction. False: it is no such text, no such day, or before
- * 1970; *out is untouched then. NULL is none. */
+/* Parses both forms, with 1 to 6 digits of fraction. False, with *out unchanged: the text is NULL
+ * or not a time, there is no such day, or it is before 1970. */
 bool when_parse(const char *text, int64_t *out);
 
 #endif

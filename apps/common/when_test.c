@@ -5,7 +5,7 @@
 
 static const struct {
     const char *text;
-    const char *again; /* NULL: it is none */
+    const char *again; /* NULL: refused */
 } rows[] = {
     {"2026-02-09T12:20:25.343883Z", "2026-02-09T12:20:25.343883Z"},
     {"2026-02-09T12:20:25Z", "2026-02-09T12:20:25.000000Z"},

@@ -1,5 +1,5 @@
-/* Sends a write again when it met another one on the same items. Called by the data layers on
- * worker threads. */
+/* Repeats writes that were refused because of a concurrent transaction on the same items. Called by
+ * the data layers on worker threads. */
 #include "apps/common/write.h"
 
 #include <time.h>

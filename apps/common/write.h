@@ -1,20 +1,22 @@
-/* apps/common/write.h: writes that meet another transaction on the same items. The service refuses
- * one of two that overlap in time, whatever their conditions say; which of them is right comes out
- * when it is sent again. The library leaves that to the program. */
+/* apps/common/write.h: writes that conflict with a transaction on the same items. The service
+ * refuses one of two writes that overlap in time, without evaluating its conditions. Sending the
+ * refused one again decides whether its conditions hold. The client library does not do this by
+ * itself. */
 #ifndef GRAMME_APPS_WRITE_H
 #define GRAMME_APPS_WRITE_H
 
 #include "gramme/gramme.h"
 
-/* gramme_send(), again after a moment while it is refused for a conflict in time, a few times. */
+/* Calls gramme_send(); repeats it a few times, after pauses, while the service reports a conflict
+ * with a transaction. */
 struct gramme_answer *write_send(struct gramme_db *db, const struct gramme_request *request,
                                  struct gramme_error **error);
-/* The same for when nothing but success is of interest. */
+/* The same; returns only whether it succeeded. */
 bool write_run(struct gramme_db *db, const struct gramme_request *request,
                struct gramme_error **error);
-/* Sends a PutItem on the condition that its key is new, and destroys it; that it is not is fine
- * too. For sample data, which must not undo what people have done. `key`: an attribute of the key.
- */
+/* Sends a PutItem on the condition that no item has its key, and destroys it. An existing item
+ * counts as success: sample data must not overwrite changes of users. `key`: an attribute of the
+ * key. */
 bool write_unless_there(struct gramme_db *db, struct gramme_request *put, const char *key,
                         struct gramme_error **error);
 

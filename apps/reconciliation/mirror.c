@@ -1,4 +1,5 @@
-/* Lists and numbers of the index from its replica in memory; worker threads. */
+/* Lists and totals of pending calls, from the replica of the index in memory. Called on worker
+ * threads. */
 #include "apps/reconciliation/mirror.h"
 
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 
-enum { ENTRIES_KEPT_MAX = 200 * 1000 }; /* about 60 MB; a larger index is read for each question */
+enum { ENTRIES_KEPT_MAX = 200 * 1000 }; /* about 60 MB; a larger index is read for each request */
 
 /* --- entries --- */
 
@@ -39,7 +40,7 @@ static struct str key_of(struct arena *arena, const struct gramme_value *item)
                                                 : arena_format(arena, "%s#%s", tenant_id, call_id);
 }
 
-/* An item of the table or the index; NULL: it is not pending. */
+/* Makes the entry of an item of the table or the index; NULL: the call is not pending. */
 static void *make_entry(const struct gramme_value *item)
 {
     const char *sk = gramme_get_string(item, "GSI_Recon_SK");
@@ -90,7 +91,8 @@ struct replica *mirror_create(void)
 int entry_shard(const struct entry *entry)
 {
     const char *number = entry->pk == NULL ? NULL : strrchr(entry->pk, '#');
-    /* "STATUS#PENDING" is the only shard: 0; so is what another program wrote below that. */
+    /* 0 for "STATUS#PENDING", the only shard, and for numbers below 0, which only other programs
+     * write. */
     return number == NULL ? 0 : MAX(atoi(number + 1), 0);
 }
 
@@ -128,7 +130,7 @@ bool mirror_cursor_is_valid(const char *text)
     return hash != NULL && bar != NULL && hash < bar && bar[1] != '\0' && strlen(text) < 512;
 }
 
-/* By age; of the same age and tenant by id, so that the order is always the same. */
+/* Orders by age, tenant and id, so that the order is always the same. */
 static int compare(const void *a, const void *b)
 {
     const struct entry *left = *(const struct entry *const *)a;
@@ -142,7 +144,7 @@ static int compare_newest(const void *a, const void *b)
     return compare(b, a);
 }
 
-/* Whether an entry comes behind the cursor, "sk|call". */
+/* Returns whether an entry comes after the cursor, "sk|call". */
 static bool is_behind(const struct entry *entry, const char *cursor, bool newest_first)
 {
     char sk[512];
@@ -194,7 +196,7 @@ static void look_list(const struct map *entries, void *context)
         }
     }
     qsort(found, count, sizeof(*found), page->newest_first ? compare_newest : compare);
-    out->items = gramme_map_create(); /* holds the cursor, too */
+    out->items = gramme_map_create(); /* also owns the cursor */
     struct gramme_value *list = gramme_set_list(out->items, "items");
     for (size_t i = 0; i < MIN(count, page->limit); i++) {
         add_item(list, found[i]);
@@ -216,7 +218,7 @@ bool mirror_list(struct replica *mirror, struct gramme_db *db, bool is_fresh,
     return replica_look(mirror, db, is_fresh, look_list, &listing, error);
 }
 
-/* The latest NotBefore first. */
+/* Orders by NotBefore, the latest first. */
 static int compare_not_before(const void *a, const void *b)
 {
     const struct entry *left = *(const struct entry *const *)a;

@@ -16,14 +16,15 @@ struct entry {
     bool audio;
 };
 
-/* Whether a filter lets an entry through. */
+/* Returns whether a filter accepts an entry. */
 bool entry_matches(const struct entry *entry, const struct mirror_filter *filter);
-/* The same whatever its age. */
+/* The same, without looking at its age. */
 bool entry_matches_any_age(const struct entry *entry, const struct mirror_filter *filter);
-/* The number of its shard. */
+/* Returns the number of its shard. */
 int entry_shard(const struct entry *entry);
 
-/* summary.c. `entries`: "tenant#call" -> struct entry. */
+/* summary.c: adds the members of GET /summary to a map. `entries`: "tenant#call" -> struct entry.
+ */
 void summary_show(const struct map *entries, const struct mirror_filter *filter,
                   struct gramme_value *out);
 

@@ -23,7 +23,7 @@ static const struct {
     {"north", "c-2", "2026-02-08T11:00:00Z", false, "SUCCESS"},
     {"south", "c-3", "2026-02-07T11:00:00Z", false, "PENDING"},
     {"south", "c-4", "2026-01-01T00:00:00Z", true, "PENDING"}, /* older than the look-back */
-    {"south", "c-5", "2026-02-09T11:00:00Z", true, "SUCCESS"}, /* fine */
+    {"south", "c-5", "2026-02-09T11:00:00Z", true, "SUCCESS"}, /* not pending */
 };
 
 static int64_t when_of(const char *text)
@@ -80,7 +80,7 @@ static struct mirror_filter filter_of(const char *tenant, const char *status, co
                                   .now = now};
 }
 
-/* The ids of a page, "c-1 c-2". */
+/* Writes the ids of a page, "c-1 c-2". */
 static void list(const struct mirror_filter *filter, struct mirror_page page, char *out,
                  size_t size, char *out_cursor, size_t *out_total)
 {
@@ -117,7 +117,7 @@ static void lists_follow_their_filters(void **state)
         {"north", NULL, NULL, MIRROR_ALL, false, "c-2 c-1"},
         {"nowhere", NULL, NULL, MIRROR_ALL, false, ""},
         {NULL, "FAILED", NULL, MIRROR_ALL, false, "c-1"},
-        {NULL, "PENDING", NULL, MIRROR_CURRENT, false, "c-3 c-2"}, /* also: only the audio misses */
+        {NULL, "PENDING", NULL, MIRROR_CURRENT, false, "c-3 c-2"}, /* only the audio is missing */
         {NULL, NULL, "missing", MIRROR_ALL, false, "c-3 c-2"},
         {"south", NULL, "received", MIRROR_ALL, false, "c-4"},
     };
@@ -230,7 +230,7 @@ static void calls_that_were_tried_are_listed_whatever_their_age(void **state)
     }
 }
 
-/* A number that is no shard, and a tenant's id longer than ours. */
+/* A shard number out of range, and a tenant's id that is too long. */
 static void rows_of_other_programs_do_no_harm(void **state)
 {
     (void)state;

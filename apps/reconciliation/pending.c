@@ -1,5 +1,5 @@
-/* Reads the partitions of the index, all at once: a thread for each. Called by the poller, and when
- * the mirror is loaded; returns when all have ended. */
+/* Reads all partitions of the index in parallel, with a thread for each. Called by the poller, and
+ * when the mirror is loaded; returns when all threads have ended. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static bool collect(void *context, int partition, const struct gramme_value *ite
     return gramme_value_count(items) < collecting->limit;
 }
 
-/* By age; of the same age and tenant by id, so that the order is always the same. */
+/* Orders by age, tenant and id, so that the order is always the same. */
 static int compare_calls(const void *a, const void *b)
 {
     const struct gramme_value *const *left = a;

@@ -1,4 +1,4 @@
-/* gramme-apps poll: the poller as a program of its own. Called by main.c; runs until a signal. */
+/* gramme-apps poll: the poller as a separate process. Called by main.c; runs until a signal. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

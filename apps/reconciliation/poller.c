@@ -1,5 +1,5 @@
-/* The poller: passes over the index that lease each due call, post it to the webhook and write what
- * came of it. One thread makes passes; several deliver. */
+/* The poller. A pass over the index leases each due call, posts it to the webhook and writes the
+ * result. One thread makes passes, several deliver. */
 #include "apps/reconciliation/poller.h"
 
 #include <pthread.h>
@@ -15,15 +15,15 @@
 #include "base/mem.h"
 #include "base/random.h"
 
-/* The most calls that one batch is made of, whatever their number: they are in memory. */
+/* The most calls of one batch, which is in memory. */
 enum { WINDOW_MAX = 100 * 1000 };
 
 struct poller {
     struct gramme_db *db;
-    struct recent *recent; /* NULL: nobody asks for what was delivered */
+    struct recent *recent; /* NULL: deliveries are not listed */
     struct poller_counters counters;
     struct webhook **webhooks; /* one per thread that delivers */
-    char secret[512];          /* that posts are signed with; "": none */
+    char secret[512];          /* for signing posts; "": none */
 
     pthread_mutex_t mutex;
     pthread_cond_t wake;
@@ -32,11 +32,11 @@ struct poller {
     pthread_t thread;
 };
 
-/* A batch of calls and the threads that deliver it, each taking the next. */
+/* A batch of calls. Each of the threads that deliver it takes the next call. */
 struct batch {
     struct poller *poller;
     const struct recon_list *list;
-    atomic_size_t next; /* of the list */
+    atomic_size_t next; /* index in the list */
     atomic_size_t leased;
 };
 
@@ -53,7 +53,8 @@ static void count(atomic_int_fast64_t *counter)
 
 /* --- one call --- */
 
-/* A random time from half to the whole of what doubles with each attempt. */
+/* Returns a random delay, from half of the back-off to all of it; the back-off doubles with each
+ * attempt. */
 static int64_t backoff_us(int64_t attempts)
 {
     int64_t most_ms = recon_settings.backoff_ms;
@@ -82,8 +83,8 @@ static char *payload_of(const struct gramme_value *call)
     return json;
 }
 
-/* The webhook may answer with what has become of the call: {"audioReceived": true,
- * "processingStatus": "SUCCESS"}, or one of them. Returns whether it said something. */
+/* Reads the new state of the call from the body of the webhook's response: {"audioReceived": true,
+ * "processingStatus": "SUCCESS"}, or one of them. Returns whether it has one of them. */
 static bool read_state(const struct gramme_value *answer, struct recon_call *call)
 {
     const struct gramme_value *audio = gramme_get(answer, "audioReceived");
@@ -98,13 +99,13 @@ static bool read_state(const struct gramme_value *answer, struct recon_call *cal
 
 static void note_failure(struct poller *poller, const struct gramme_error *error)
 {
-    /* Otherwise the database failed: the call comes back when its lease is over. */
+    /* Otherwise the database failed: the call is found again after its lease has ended. */
     if (gramme_error_is(error, GRAMME_CONDITION_FAILED)) {
         count(&poller->counters.leases_lost);
     }
 }
 
-/* The deliveries that a call remembers, with this one: a list, the caller's. */
+/* Returns the deliveries that the call stores, with this one: a list that the caller destroys. */
 static struct gramme_value *add_delivery(const struct gramme_value *item, int status,
                                          const char *problem)
 {
@@ -128,7 +129,8 @@ static struct gramme_value *add_delivery(const struct gramme_value *item, int st
     return list;
 }
 
-/* Writes down what the webhook said about a call. Returns whether it is fine now. */
+/* Writes the state of a call as the webhook has reported it. Returns whether the call is not
+ * pending any more. */
 static bool apply_answer(struct poller *poller, const struct gramme_value *item, const char *owner,
                          struct str body, const struct gramme_value *deliveries)
 {
@@ -139,7 +141,7 @@ static bool apply_answer(struct poller *poller, const struct gramme_value *item,
         .audio_received = gramme_get_bool(item, "AudioReceived", false),
         .processing_status = gramme_get_string(item, "ProcessingStatus"),
     };
-    if (call.processing_status == NULL) { /* another program wrote that the audio is missing only */
+    if (call.processing_status == NULL) { /* another program wrote only that the audio is missing */
         call.processing_status = "PENDING";
     }
     struct gramme_value *answer = gramme_value_from_json(body.data, body.len, GRAMME_PLAIN, NULL);
@@ -160,13 +162,13 @@ static bool apply_answer(struct poller *poller, const struct gramme_value *item,
 static void describe_problem(int status, struct str body, char *out, size_t size)
 {
     if (status == 0) {
-        snprintf(out, size, "%.*s", STR_ARG(body)); /* why there was no answer */
+        snprintf(out, size, "%.*s", STR_ARG(body)); /* why there was no response */
     } else {
         snprintf(out, size, "the webhook answered with status %d", status);
     }
 }
 
-/* The call stays bad: it is to be tried again after a while. */
+/* Ends the lease of a call that is still pending; sets the time of the next attempt. */
 static void give_back(struct poller *poller, const struct gramme_value *item,
                       const struct recon_lease *lease, bool is_delivered,
                       const struct gramme_value *deliveries)
@@ -182,7 +184,7 @@ static void give_back(struct poller *poller, const struct gramme_value *item,
     gramme_error_destroy(error);
 }
 
-/* Posts a call that is leased, and gives it back or takes it out of the index. */
+/* Posts a leased call, and writes its new state or the time of the next attempt. */
 static void deliver(struct poller *poller, struct webhook *webhook, const struct gramme_value *item,
                     const struct recon_lease *lease)
 {
@@ -224,7 +226,7 @@ static bool handle_call(struct poller *poller, struct webhook *webhook,
         .owner = owner,
     };
     if (lease.tenant_id == NULL || lease.call_id == NULL) {
-        return false; /* another program's row, with keys of its own */
+        return false; /* an item of another program, with other keys */
     }
     int64_t now = when_now();
     struct gramme_error *error = NULL;
@@ -259,7 +261,8 @@ static void *carry(void *arg)
     return NULL;
 }
 
-/* Delivers the calls of a list from the one at `skip` on. Returns how many were ours to do. */
+/* Delivers the calls of a list, without the first `skip`. Returns how many this poller has leased.
+ */
 static size_t deliver_batch(struct poller *poller, const struct recon_list *list, size_t skip)
 {
     struct batch batch = {.poller = poller, .list = list, .next = skip};
@@ -298,16 +301,15 @@ static void note_found(struct poller *poller, const struct recon_list *list, boo
     }
 }
 
-/* Which calls a batch is made of: the first `limit` that are due, but for the first `skip`. */
+/* The calls of a batch: the first `limit` that are due, without the first `skip` of these. */
 struct window {
     size_t skip;
     size_t limit;
 };
 
-/* Moves the window on when a batch has been delivered. What was done is not due any more, so that
- * the next batch begins at the front again. If nothing was done, other pollers hold the leases; or
- * the index has no NotBefore, and calls that wait hide those behind them. False: the pass is over.
- */
+/* Sets the window of the next batch. Leased calls are not due any more, so the next batch begins at
+ * the front again. If this poller leased none, the window moves on behind them: other pollers have
+ * leased them, or the index has no NotBefore and they are not due. False: the pass is over. */
 static bool next_window(struct window *window, size_t found, size_t done)
 {
     if (done > 0 && window->skip == 0) {
@@ -369,7 +371,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* The first line of the secret's file. */
+/* Reads the first line of the file with the secret. */
 static void read_secret(struct poller *poller)
 {
     FILE *file =

@@ -1,7 +1,7 @@
-/* apps/reconciliation/poller.h: takes pending calls from the index, oldest first, and posts each to
+/* apps/reconciliation/poller.h: reads pending calls from the index, oldest first, and posts each to
  * a webhook. Several pollers may run at once: a call is leased before it is posted. Delivery is at
- * least once: who dies between posting and writing that down leaves a call that is posted again
- * when its lease is over. */
+ * least once: if a poller ends between posting and writing the result, the call is posted again
+ * after its lease. */
 #ifndef GRAMME_APPS_RECONCILIATION_POLLER_H
 #define GRAMME_APPS_RECONCILIATION_POLLER_H
 
@@ -25,8 +25,8 @@ struct poller_counters {
 #define COUNTER(name_, what_) atomic_int_fast64_t name_;
     POLLER_COUNTERS(COUNTER)
 #undef COUNTER
-    /* Of the newest pass: when it ended (0: none has), and when the oldest call was that was due.
-     */
+    /* Of the newest pass: when it ended (0: none has), and the time of the oldest call that was
+     * due. */
     atomic_int_fast64_t last_pass;
     atomic_int_fast64_t oldest_due;
 };
@@ -34,15 +34,15 @@ struct poller_counters {
 struct poller;
 struct recent;
 
-/* Borrows the database and `recent`, which gets what came of each delivery; NULL: nobody asks for
- * that. Reads recon_settings. */
+/* Creates a poller with recon_settings. Borrows the database and `recent`, to which it adds each
+ * delivery; NULL: deliveries are not listed. */
 struct poller *poller_create(struct gramme_db *db, struct recent *recent);
-/* Stops it first, if it runs. */
+/* Stops it, if it runs, and frees it. Accepts NULL. */
 void poller_destroy(struct poller *poller);
 /* Returns the counters, which other threads may read at any time. */
 const struct poller_counters *poller_counters(const struct poller *poller);
 
-/* Everything that is due when it begins, once. False: the database failed. */
+/* Makes one pass: tries each call that is due. False: the database failed. */
 bool poller_pass(struct poller *poller, struct gramme_error **error);
 /* Makes passes on a thread of its own until poller_stop(). */
 void poller_start(struct poller *poller);

@@ -1,6 +1,6 @@
-/* Compares the index with what this program reads from it. The index of the document has fewer
- * attributes: all works with it, at a higher price; but a filter must not name one that is missing.
- * Worker threads and the poller's. */
+/* Checks which of the attributes that this program reads the index has. The index of the document
+ * has fewer: all works with it, at a higher cost, but filters must not use missing attributes.
+ * Called on worker threads and by the poller. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static bool has_text(const struct gramme_value *list, const char *text)
     return false;
 }
 
-/* Whether the index was found not to have NotBefore. */
+/* The index lacks NotBefore, as far as it has been checked. */
 static atomic_bool lacks_not_before;
 
 bool recon_index_has_not_before(void)

@@ -1,5 +1,5 @@
-/* The newest deliveries, in a ring. The stream's thread and the poller's threads add, worker
- * threads look. */
+/* The newest deliveries, in a ring. The thread that reads the stream and the poller's threads add
+ * them, worker threads list them. */
 #include "apps/reconciliation/recent.h"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@ enum { KEPT = 200 };
 struct recent {
     pthread_mutex_t mutex;
     struct gramme_value *ring[KEPT];
-    size_t count; /* of all that were ever added */
+    size_t count; /* of all entries so far, also of overwritten ones */
 };
 
 struct recent *recent_create(void)
@@ -36,7 +36,7 @@ void recent_destroy(struct recent *recent)
     }
 }
 
-/* A call is in the stream and reported by the poller, too. */
+/* Returns whether the delivery is in the ring: the stream and the poller both report it. */
 static bool is_known(const struct recent *recent, const struct gramme_value *entry)
 {
     for (size_t i = 0; i < MIN(recent->count, (size_t)KEPT); i++) {
@@ -106,7 +106,7 @@ struct shown {
     size_t number; /* in the order of recent_add() */
 };
 
-/* By time; of the same time in the order in which they were added. */
+/* Orders by time, then in the order in which they were added. */
 static int compare_newest(const void *a, const void *b)
 {
     const struct shown *left = a;

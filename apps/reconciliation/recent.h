@@ -7,15 +7,15 @@
 
 struct recent;
 
-/* Makes an empty list. */
+/* Creates an empty list. */
 struct recent *recent_create(void);
 /* Accepts NULL. */
 void recent_destroy(struct recent *recent);
 /* Adds an entry of a call's Deliveries, unless it is known already. */
 void recent_add(struct recent *recent, const char *tenant_id, const char *call_id,
                 const struct gramme_value *delivery);
-/* A change of the table: adds the newest entry of Deliveries, if it is new. NULL: there is no such
- * item. */
+/* Applies a change of the table: adds the newest entry of Deliveries, if it is new. NULL: there is
+ * no such item. */
 void recent_apply(struct recent *recent, const struct gramme_value *old_item,
                   const struct gramme_value *new_item);
 /* Adds all Deliveries of an item of the table. */

@@ -1,4 +1,4 @@
-/* The newest deliveries: each once, by time, and no more than are kept. */
+/* The newest deliveries: each once, by time, and at most as many as the ring has. */
 #include "apps/reconciliation/recent.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include "base/testing.h"
 
-/* A delivery at this second; `error` may be NULL. */
+/* Adds a delivery at this second; `error` may be NULL. */
 static void add(struct recent *recent, const char *call, int second, const char *error)
 {
     struct gramme_value *delivery = gramme_map_create();

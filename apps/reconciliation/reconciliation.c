@@ -1,5 +1,5 @@
-/* What is asked of the table: one function per access pattern. Called by api.c, the poller and the
- * samples, on threads that may wait for the database. */
+/* The data layer of the reconciliation: one function per access pattern. Called by the handlers of
+ * the REST API, the poller and the samples, on threads that may wait for the database. */
 #include "apps/reconciliation/reconciliation.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ bool recon_is_bad(bool audio_received, const char *processing_status)
     return !audio_received || strcmp(processing_status, "SUCCESS") != 0;
 }
 
-/* What follows the prefix of a key; NULL: it has another form. */
+/* Returns the part of a key after its prefix; NULL: it has another form. */
 static const char *id_in_key(const struct gramme_value *item, const char *name, const char *prefix)
 {
     const char *key = gramme_get_string(item, name);
@@ -45,7 +45,7 @@ const char *recon_call_id(const struct gramme_value *item)
     return id_in_key(item, "SK", "CALL#");
 }
 
-/* A call stays in its shard whatever becomes of it, so the number is made from its name. */
+/* Returns the shard of a call. It is computed from the ids, so it never changes. */
 static int shard_of(const char *tenant_id, const char *call_id)
 {
     uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
@@ -74,7 +74,7 @@ static int partition_of(const char *tenant_id, const char *call_id, const char *
     return shard_of(tenant_id, call_id) + (is_failed ? (int)recon_settings.shards : 0);
 }
 
-/* One shard is the document's plain key. */
+/* Sets the partition key in the index. With one shard it has no number, as in the document. */
 static void set_index_key(struct gramme_value *map, const char *name, int partition)
 {
     const char *status = partition >= recon_settings.shards ? "FAILED" : "PENDING";
@@ -93,7 +93,7 @@ static void set_when(struct gramme_value *map, const char *name, int64_t when)
     gramme_set_string(map, name, text);
 }
 
-/* An UpdateItem of a call. */
+/* Makes an UpdateItem of a call. */
 static struct gramme_request *update_call(const char *tenant_id, const char *call_id)
 {
     struct gramme_request *update = gramme_request_create("UpdateItem", RECONCILIATION_TABLE);
@@ -154,8 +154,8 @@ struct gramme_answer *recon_ingest_call(struct gramme_db *db, const struct recon
     return send(db, update, error);
 }
 
-/* An UpdateItem of a call that was seen, on the condition that its state is the one that was seen
- * and that it has the attribute `marker`. Rows of other programs may lack parts of the state. */
+/* Makes an UpdateItem of a call, on the condition that its state is that of `seen` and that it has
+ * the attribute `marker`. Items of other programs may lack parts of the state. */
 static struct gramme_request *update_seen(const struct gramme_value *seen, const char *marker)
 {
     const struct gramme_value *audio = gramme_get(seen, "AudioReceived");
@@ -196,8 +196,8 @@ struct gramme_answer *recon_resolve_call(struct gramme_db *db, const struct gram
     return send(db, update, error);
 }
 
-/* The keys of the index that a call had before somebody said that it is fine. One that an earlier
- * version has settled does not remember them: they are made again. */
+/* Sets the index keys that a call had before it was resolved. Calls that an earlier version has
+ * resolved do not have them stored: they are computed. */
 static void set_keys_before(struct gramme_value *values, const struct gramme_value *seen)
 {
     const struct gramme_value *resolved = gramme_get(seen, "Resolved");
@@ -245,12 +245,12 @@ struct gramme_answer *recon_get_call(struct gramme_db *db, const char *tenant_id
     return send(db, get, error);
 }
 
-/* What of the shard is wanted. The index has no key for it: what is pending is little. */
+/* Adds the filter of a search. The index has no keys for it, because pending calls are few. */
 static void add_filter(struct gramme_request *query, const struct recon_search *search)
 {
     bool must_be_due = search->due != 0 && recon_index_has_not_before();
     static const char DUE[] = "(attribute_not_exists(NotBefore) OR NotBefore <= :due)";
-    /* By the table's key: not every index has TenantId. */
+    /* The table's key, because not every index has TenantId. */
     static const char TENANT[] = "PK = :tenant";
     static const char BOTH[] =
         "PK = :tenant AND (attribute_not_exists(NotBefore) OR NotBefore <= :due)";
@@ -289,7 +289,8 @@ struct gramme_answer *recon_lease_call(struct gramme_db *db, const struct recon_
 {
     struct gramme_request *update = update_call(lease->tenant_id, lease->call_id);
     gramme_request_update(update, "SET LeaseOwner = :owner, NotBefore = :until ADD Attempts :one");
-    /* The same owner again is this very request, sent again after a lost answer. */
+    /* The owner is new for each lease: if the call has it, the library has repeated this request
+     * after a lost answer. */
     gramme_request_condition(update, "attribute_exists(GSI_Recon_PK) AND "
                                      "(attribute_not_exists(NotBefore) OR NotBefore <= :now OR "
                                      "LeaseOwner = :owner)");

@@ -1,4 +1,4 @@
-/* Some hundred calls of the last days, a few of them bad. */
+/* Some hundred sample calls of the last days, a few of them bad. Called at start with --samples. */
 #include <stdio.h>
 
 #include "apps/reconciliation/reconciliation.h"
@@ -6,7 +6,8 @@
 enum { SAMPLES = 300, ID_SIZE = 32 };
 static const int64_t APART = WHEN_SECOND * 60 * 31;
 
-/* A call every 31 minutes; which, and what came of it, is made from the number of its turn. */
+/* Makes a call. There is one every 31 minutes; ids and state are computed from its number, `turn`.
+ */
 static struct recon_call sample(int64_t turn, char tenant_id[ID_SIZE], char call_id[ID_SIZE])
 {
     static const char *const tenants[] = {"north", "south", "harbour", "airport"};
@@ -23,7 +24,7 @@ static struct recon_call sample(int64_t turn, char tenant_id[ID_SIZE], char call
     };
 }
 
-/* Leaves a call alone that is there: someone may have looked at it. */
+/* Writes a call, unless it exists: a user may have changed it. */
 static bool add_call(struct gramme_db *db, const struct recon_call *call,
                      struct gramme_error **error)
 {

@@ -1,4 +1,4 @@
-/* The options of reconciliation, as a table. Read before anything starts. */
+/* The options of the reconciliation, as a table. Read before threads start. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static const struct option {
      &recon_settings.webhook_secret, NULL, 0, 0},
     {"--status-keys", "pending: one key for all; split: FAILED calls are under STATUS#FAILED",
      &recon_settings.status_keys, NULL, 0, 0},
-    {"--order", "oldest or newest first", &recon_settings.order, NULL, 0, 0},
+    {"--order", "deliver oldest or newest calls first", &recon_settings.order, NULL, 0, 0},
     {"--tenant", "only the calls of one tenant", &recon_settings.tenant, NULL, 0, 0},
     {"--shards", "number of index shards; all writers and pollers must use the same number", NULL,
      &recon_settings.shards, 1, RECONCILIATION_SHARDS_MAX},
@@ -43,9 +43,9 @@ static const struct option {
     {"--batch", "calls taken from the index at once", NULL, &recon_settings.batch, 1, 10000},
     {"--concurrency", "deliveries at the same time", NULL, &recon_settings.concurrency, 1, 64},
     {"--interval-ms", "pause between two passes", NULL, &recon_settings.interval_ms, 10, 86400000},
-    {"--timeout-ms", "of a delivery", NULL, &recon_settings.timeout_ms, 10, 600000},
+    {"--timeout-ms", "time limit of a delivery", NULL, &recon_settings.timeout_ms, 10, 600000},
     {"--lease-ms", "duration of a lease", NULL, &recon_settings.lease_ms, 20, 3600000},
-    {"--backoff-ms", "after the first delivery that failed; doubles with each", NULL,
+    {"--backoff-ms", "delay after the first failed delivery; doubles with each", NULL,
      &recon_settings.backoff_ms, 1, 86400000},
     {"--backoff-max-ms", "upper bound of the back-off", NULL, &recon_settings.backoff_max_ms, 1,
      86400000},
@@ -115,7 +115,7 @@ bool recon_check_settings(void)
         fprintf(stderr, "gramme-apps: --order wants oldest or newest\n");
         return false;
     }
-    /* Else someone else may take the call while the first still posts it. */
+    /* Otherwise another poller may lease the call while the first still posts it. */
     if (recon_settings.lease_ms < 2 * recon_settings.timeout_ms) {
         fprintf(stderr, "gramme-apps: --lease-ms must be at least twice --timeout-ms\n");
         return false;

@@ -1,4 +1,4 @@
-/* How much is pending, by age, tenant and shard: numbers over the entries of the mirror. Called by
+/* Totals of pending calls, by age, tenant and shard, over the entries of the mirror. Called by
  * mirror.c on a worker thread, while the entries are locked. */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ enum { TENANTS_SHOWN = 20, TENANTS_CHOSEN_FROM = 200 };
 
 static const struct {
     const char *name;
-    int64_t below; /* 0: without end */
+    int64_t below; /* 0: no limit */
 } ages[] = {
     {"15 min", WHEN_SECOND * 60 * 15},
     {"1 h", WHEN_SECOND * 3600},
@@ -37,7 +37,7 @@ struct numbers {
     int64_t oldest; /* 0: none */
     int64_t abandoned;
     int64_t abandoned_oldest;
-    struct map tenants; /* of what matches */
+    struct map tenants; /* tenants of matching calls */
     struct map choices; /* all tenants */
 };
 
@@ -132,7 +132,7 @@ static void set_when(struct gramme_value *map, const char *name, int64_t when)
     }
 }
 
-/* The tenants' ids alone, the most first. */
+/* Adds the ids of the tenants, those with the most calls first. */
 static void show_choices(const struct map *tenants, struct gramme_value *out)
 {
     struct gramme_value *all = gramme_list_create();

@@ -1,4 +1,4 @@
-/* Posts deliveries, by libcurl; each of the poller's threads has one of its own. */
+/* Posts deliveries, by libcurl. Each of the poller's threads has its own struct webhook. */
 #include "apps/reconciliation/webhook.h"
 
 #include <curl/curl.h>

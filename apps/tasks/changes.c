@@ -1,5 +1,5 @@
-/* Data layer of tasks, writing half: one function per access pattern. Called by api.c on worker
- * threads. */
+/* Data layer of tasks, writing half: one function per access pattern. Called by the handlers of the
+ * REST API on worker threads. */
 #include "apps/common/when.h"
 #include "apps/common/write.h"
 #include "apps/tasks/tasks.h"
@@ -23,7 +23,8 @@ void tasks_fill_user(struct gramme_value *item, const struct tasks_user *user, c
     gramme_set_format(item, "GSI2SK", "CREATED_AT#%s", now);
 }
 
-/* Names and values; lists and maps cost 3 bytes, and 1 more per element. */
+/* Returns the size of a value as the service counts it: lists and maps cost 3 bytes, and 1 more for
+ * each element. */
 static size_t value_bytes(const struct gramme_value *value)
 {
     size_t size = 0;
@@ -76,7 +77,7 @@ void tasks_fill_task(struct gramme_value *item, const struct tasks_task *task, c
     gramme_set_string(item, "EntityType", "TASK");
     gramme_set_string(item, "TaskId", task->id);
     gramme_set_string(item, "Title", task->title);
-    if (task->description[0] != '\0') { /* old implementations of the service know no empty text */
+    if (task->description[0] != '\0') { /* old implementations of DynamoDB refuse empty texts */
         gramme_set_string(item, "Description", task->description);
     }
     gramme_set_string(item, "Priority", task->priority);
@@ -114,7 +115,7 @@ void tasks_fill_assignment(struct gramme_value *item, const struct tasks_assignm
 
 /* --- parts of transactions --- */
 
-/* The user must be there and ACTIVE, and an admin if so wanted. */
+/* Adds the condition that the user exists and is ACTIVE and, with `is_admin`, an admin. */
 static void check_user(struct gramme_request *transaction, const char *user_id, bool is_admin)
 {
     struct gramme_request *check = gramme_transact_check(transaction, TASKS_TABLE);
@@ -152,8 +153,8 @@ static bool failed(const struct gramme_error *error, size_t part)
     return gramme_error_reason_is(error, part, GRAMME_REASON_CONDITION_FAILED);
 }
 
-/* Who acts must be an active admin, or just active; administrators by claim are not checked in the
- * table. Returns whether there is a part that checks it. */
+/* Adds the condition that the actor is active and, with `must_be_admin`, an admin. Returns false if
+ * it adds nothing: administrators by claim are not checked in the table. */
 static bool check_actor(struct gramme_request *transaction, const struct tasks_actor *actor,
                         bool must_be_admin)
 {
@@ -172,7 +173,8 @@ static bool same_text(const struct gramme_value *a, const struct gramme_value *b
     return left == NULL || right == NULL ? left == right : strcmp(left, right) == 0;
 }
 
-/* A task of this id is there: the same, whose answer was lost, or another. Takes `made`. */
+/* A task with this id exists. TASKS_THE_SAME: the same request was sent before, its answer was
+ * lost; TASKS_DUPLICATE: it is another task. Destroys `made`. */
 static enum tasks_result find_same(const struct gramme_value *there, struct gramme_value *made,
                                    struct gramme_value **out)
 {
@@ -205,7 +207,7 @@ enum tasks_result tasks_create_task(struct gramme_db *db, const struct tasks_tas
     struct gramme_value *item = gramme_value_copy(gramme_request_item(put));
     if (tasks_task_bytes(item) >= TASKS_ITEM_BYTES_MAX) {
         gramme_request_destroy(transaction);
-        *out = item; /* for its size */
+        *out = item; /* the caller answers with its size */
         return TASKS_TOO_LARGE;
     }
     struct gramme_request *creation = gramme_transact_put(transaction, TASKS_TABLE);
@@ -241,7 +243,8 @@ enum tasks_result tasks_assign_task(struct gramme_db *db, const struct tasks_ass
     check_exists(transaction, assignment->task_id, "METADATA", "");
     size_t next = THIRD;
     size_t actor_part = check_actor(transaction, actor, true) ? next++ : NONE;
-    /* A transaction may name an item once; an admin who takes a task has been checked. */
+    /* A transaction may name an item only once. An admin who assigns a task to themselves is
+     * checked as the actor. */
     bool is_checked = actor_part != NONE && strcmp(actor->id, assignment->user_id) == 0;
     size_t user_part = is_checked ? NONE : next;
     if (!is_checked) {
@@ -283,7 +286,7 @@ enum tasks_result tasks_unassign_task(struct gramme_db *db, const char *task_id,
     return failed(*error, DELETE) ? TASKS_NO_ASSIGNMENT : TASKS_FAILED;
 }
 
-/* An update of a task as the first part of a transaction, which it makes. */
+/* Makes a transaction whose first part is an update of the task. */
 static struct gramme_request *begin_update(const char *task_id, const struct tasks_actor *actor,
                                            struct gramme_request **out_update)
 {
@@ -313,14 +316,14 @@ static struct gramme_request *status_update(const char *task_id, const char *sta
     return transaction;
 }
 
-enum { UPDATE, ACTOR, ASSIGNMENT }; /* parts of what changes a task */
+enum { UPDATE, ACTOR, ASSIGNMENT }; /* parts of a transaction that changes a task */
 
 enum tasks_result tasks_update_task_status(struct gramme_db *db, const char *task_id,
                                            const char *status, const struct tasks_actor *actor,
                                            struct gramme_error **error)
 {
-    /* A condition cannot say "assigned or an admin", as these are two items. Most changes are made
-     * by those who are assigned, so that is tried first. */
+    /* A condition cannot say "assigned or an admin", because these are two items. Most changes are
+     * made by assigned users, so this is tried first. */
     struct gramme_request *first = status_update(task_id, status, actor);
     if (check_actor(first, actor, false)) {
         check_exists(first, task_id, "ASSIGNMENT#", actor->id);
@@ -341,7 +344,7 @@ enum tasks_result tasks_update_task_status(struct gramme_db *db, const char *tas
     return failed(*error, UPDATE) ? TASKS_NO_TASK : TASKS_FAILED;
 }
 
-/* The edit as a transaction; *out is what the item becomes. */
+/* Makes the transaction of an edit; *out is the item after it. */
 static struct gramme_request *edit_update(const struct tasks_edit *edit,
                                           const struct tasks_actor *actor,
                                           struct gramme_value **out)
@@ -374,7 +377,8 @@ static struct gramme_request *edit_update(const struct tasks_edit *edit,
     return transaction;
 }
 
-/* Sends an edit; `as_admin`: who acts must be one. Takes the item back if it fails. */
+/* Sends an edit; `as_admin`: on the condition that the actor is an admin. *out is the item after
+ * it, NULL if it fails. */
 static bool try_edit(struct gramme_db *db, const struct tasks_edit *edit,
                      const struct tasks_actor *actor, bool as_admin, struct gramme_value **out,
                      struct gramme_error **error)
@@ -401,7 +405,7 @@ enum tasks_result tasks_edit_task(struct gramme_db *db, const struct tasks_edit 
     struct gramme_value *item;
     gramme_request_destroy(edit_update(edit, actor, &item));
     if (tasks_task_bytes(item) >= TASKS_ITEM_BYTES_MAX) {
-        *out = item; /* for its size */
+        *out = item; /* the caller answers with its size */
         return TASKS_TOO_LARGE;
     }
     gramme_value_destroy(item);
@@ -420,8 +424,8 @@ enum tasks_result tasks_edit_task(struct gramme_db *db, const struct tasks_edit 
 
 /* --- users --- */
 
-/* What a transaction that changes a user as its first part, with the actor as its second, came to.
- */
+/* Returns the result of a transaction whose first part changes a user and whose second part checks
+ * the actor. */
 static enum tasks_result user_result(bool ok, const struct gramme_error *error,
                                      enum tasks_result if_failed)
 {
@@ -455,8 +459,8 @@ enum tasks_result tasks_create_user(struct gramme_db *db, const struct tasks_use
     return user_result(ok, *error, TASKS_DUPLICATE);
 }
 
-/* Sets a value to when a user was created, as the key of the list of users; a user that another
- * program made may lack the time. */
+/* Sets a value to the key of the user in the list of users, which has the time of creation; the
+ * present time if another program wrote the user without one. False: the database failed. */
 static bool set_created(struct gramme_db *db, const char *user_id, struct gramme_value *values,
                         const char *name, struct gramme_error **error)
 {
@@ -469,8 +473,8 @@ static bool set_created(struct gramme_db *db, const char *user_id, struct gramme
     return profile != NULL;
 }
 
-/* A change of a user's profile by an admin. Rows of other programs get their place in the list of
- * users with it. */
+/* Changes an attribute of a user, by an admin. If another program wrote the user, this also adds
+ * the user to the list of users. */
 static enum tasks_result change_user(struct gramme_db *db, const char *user_id,
                                      const char *attribute, const struct gramme_value *value,
                                      const struct tasks_actor *actor, struct gramme_error **error)

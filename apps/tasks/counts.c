@@ -1,4 +1,4 @@
-/* Counts of tasks, from a replica in memory; worker threads. */
+/* Counts tasks by status and priority, from a replica in memory. Called on worker threads. */
 #include "apps/tasks/counts.h"
 
 #include <string.h>
@@ -8,8 +8,8 @@
 static const char *const statuses[] = {"OPEN", "IN_PROGRESS", "COMPLETED", "CLOSED"};
 static const char *const priorities[] = {"LOW", "MEDIUM", "HIGH"};
 
-/* What is kept of a task: where it is counted. Nothing is allocated: each entry points to one of
- * these. */
+/* The entry of a task: the cell in which it is counted. Entries point to these constants, nothing
+ * is allocated. */
 static struct cell {
     size_t status;
     size_t priority;

@@ -1,6 +1,6 @@
-/* Notifications: what happened to the tasks of a user, written by the thread that follows the
- * table's stream (common/follower.h). The key of a notification is made of what happened, so that
- * each is written once, by whichever server and however often the change is read. */
+/* Notifications about changes of a user's tasks. The thread that follows the table's stream writes
+ * them (common/follower.h). The key of a notification is computed from the change, so that it
+ * exists once, however many servers read the change and however often. */
 #include <stdio.h>
 #include <string.h>
 
@@ -54,7 +54,7 @@ bool tasks_count_unread(struct gramme_db *db, const char *user_id, const char *a
     gramme_request_key_condition(query, "PK = :user AND SK BETWEEN :after AND :end");
     struct gramme_value *values = gramme_request_values(query);
     gramme_set_format(values, ":user", "USER#%s", user_id);
-    /* Keys are "NOTIFICATION#time#...", and $ is the character behind #. */
+    /* Keys are "NOTIFICATION#time#..."; $ is the character after #. */
     gramme_set_format(values, ":after", after == NULL ? "NOTIFICATION#%s" : "NOTIFICATION#%s$",
                       after == NULL ? "" : after);
     gramme_set_string(values, ":end", "NOTIFICATION$");
@@ -138,7 +138,8 @@ bool tasks_put_checkpoint(struct gramme_db *db, const struct gramme_value *posit
 
 /* --- from the stream --- */
 
-/* Whether the request may succeed later. If not, waiting would hold up all that follows. */
+/* Returns whether the request may succeed later. If not, the change must be skipped, or no later
+ * change would be handled. */
 static bool may_pass(const struct gramme_error *error)
 {
     return gramme_error_status(error) == 0 || gramme_error_retryable(error) ||
@@ -175,14 +176,15 @@ static bool put(struct gramme_db *db, const struct tasks_notification *notificat
     return true;
 }
 
-/* Who did it, for a text; names that another program wrote may be long, or missing. */
+/* Returns the name of the author for a text; another program may have written a long one or none.
+ */
 static struct str short_name(const char *by)
 {
     enum { BYTES_MAX = 80 };
     return utf8_prefix(str_from_c(by == NULL ? "Somebody" : by), BYTES_MAX);
 }
 
-/* Somebody was assigned or unassigned. */
+/* Notifies a user who was assigned to a task or, `is_gone`, unassigned. */
 static bool notify_assignment(struct gramme_db *db, const struct gramme_value *assignment,
                               bool is_gone, int64_t when_s, struct gramme_error **error)
 {
@@ -214,7 +216,7 @@ static bool notify_assignment(struct gramme_db *db, const struct gramme_value *a
                       .task_id = task_id,
                       .title = title == NULL ? "" : title,
                       .text = text,
-                      .by = is_gone ? "" : by, /* a deletion does not say who it was */
+                      .by = is_gone ? "" : by, /* a deletion does not name its author */
                   },
                   error);
     gramme_answer_destroy(task);
@@ -229,8 +231,8 @@ static bool differs(const struct gramme_value *old_task, const struct gramme_val
     return (a == NULL) != (b == NULL) || (a != NULL && !gramme_value_equal(a, b));
 }
 
-/* Whether the assignment was made after the change, with a minute for clocks that differ. Such are
- * found when changes are read late: changes before the assignment are not notified. */
+/* Returns whether the assignment was made after the change; clocks may differ by a minute. Such
+ * assignments are found when changes are read late: their users are not notified. */
 static bool is_later(const struct gramme_value *assignment, const char *changed_at)
 {
     int64_t assigned;
@@ -335,5 +337,5 @@ bool tasks_notify(struct gramme_db *db, const struct stream_change *change, bool
     log_write(LOG_ERROR, "tasks",
               "a change was skipped, its notification cannot be created: %s: %s",
               gramme_error_code(*error), gramme_error_message(*error));
-    return true; /* else all that follow would wait for it */
+    return true; /* otherwise all later changes would wait for it */
 }

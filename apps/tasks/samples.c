@@ -1,4 +1,4 @@
-/* Sample data: users, tasks, assignments. */
+/* Sample users, tasks and assignments. Called at start with --samples. */
 #include <string.h>
 
 #include "apps/common/write.h"

@@ -1,5 +1,5 @@
-/* Data layer of tasks, reading half: one function per access pattern. Called by api.c on worker
- * threads. */
+/* Data layer of tasks, reading half: one function per access pattern. Called by the handlers of the
+ * REST API on worker threads. */
 #include "apps/tasks/tasks.h"
 
 #include <string.h>
@@ -131,13 +131,13 @@ bool tasks_is_creation(const struct gramme_value *row)
     return type != NULL && strcmp(type, "CREATION") == 0;
 }
 
-/* Sets PK in `key` to that of the task which an assignment or a creation names. */
+/* Sets PK in `key` to that of the task of an assignment or a creation. */
 static void set_task_key(struct gramme_value *key, const struct gramme_value *row)
 {
     const char *task_id = tasks_is_creation(row) ? gramme_get_string(row, "TaskId") : NULL;
     if (task_id != NULL) {
         gramme_set_format(key, "PK", "TASK#%s", task_id);
-    } else { /* an assignment is beside its task; of another program, it may lack TaskId */
+    } else { /* an assignment has the PK of its task; one of another program may lack TaskId */
         gramme_set_value(key, "PK", gramme_get(row, "PK"));
     }
 }
@@ -165,7 +165,7 @@ struct gramme_answer *tasks_get_tasks(struct gramme_db *db, const struct gramme_
     return answer;
 }
 
-/* Whether both have the same value there. */
+/* Returns whether two attributes have the same value. */
 static bool has_same(const struct gramme_value *a, const char *a_name, const struct gramme_value *b,
                      const char *b_name)
 {

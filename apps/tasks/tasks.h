@@ -1,5 +1,5 @@
-/* apps/tasks/tasks.h: users, tasks and who does them, in one table, as the document "DynamoDB
- * Single-Table Design" has it.
+/* apps/tasks/tasks.h: users, tasks and assignments in one table, as in the document "DynamoDB
+ * Single-Table Design".
  *
  *     a task         PK TASK#id   SK METADATA         GSI2PK STATUS#status  GSI2SK CREATED_AT#time
  *     an assignment  PK TASK#id   SK ASSIGNMENT#user  GSI1PK USER#user      GSI1SK TASK#id
@@ -9,11 +9,11 @@
  *     read up to     PK USER#id   SK NOTIFICATIONS_READ
  *     notified up to PK STREAM    SK NOTIFICATIONS
  *
- * Ids are as in identity.h. The document has no index for users: GSI2 lists those that were made or
- * changed here.
+ * Ids are as in identity.h. The document has no index for users: GSI2 lists those that this
+ * program has created or changed.
  *
- * Whoever acts is a user of the table. Rules that span items are conditions of one transaction, so
- * that they hold whatever others do at the same time. */
+ * The actor of a change is a user of the table. Rules that span items are conditions of one
+ * transaction, so that they also hold for concurrent changes. */
 #ifndef GRAMME_APPS_TASKS_H
 #define GRAMME_APPS_TASKS_H
 
@@ -26,25 +26,25 @@ extern const struct app_definition tasks_app;
 enum tasks_result {
     TASKS_OK,
     TASKS_FAILED,           /* the database failed: *error */
-    TASKS_NOT_ALLOWED,      /* who acts is unknown, deactivated, or may not do this */
+    TASKS_NOT_ALLOWED,      /* the actor is unknown, deactivated, or lacks the permission */
     TASKS_NO_TASK,          /* there is no such task */
     TASKS_NO_USER,          /* there is no such user */
-    TASKS_USER_DEACTIVATED, /* the user that it concerns */
-    TASKS_DUPLICATE,        /* it is there already */
-    TASKS_THE_SAME,         /* create: the same was made before; *out is it as it is now */
+    TASKS_USER_DEACTIVATED, /* the user to be assigned is deactivated */
+    TASKS_DUPLICATE,        /* the object exists already */
+    TASKS_THE_SAME,         /* create: it was created before; *out is its present state */
     TASKS_NO_ASSIGNMENT,    /* the user is not assigned to the task */
-    TASKS_STALE,            /* the task is not any more as it was seen */
+    TASKS_STALE,            /* the task has changed since it was read */
     TASKS_TOO_LARGE,        /* the item would be larger than TASKS_ITEM_BYTES_MAX */
 };
 
 /* "No Large Items: All items < 4KB". */
 enum { TASKS_ITEM_BYTES_MAX = 4096 };
-/* The greatest size that a task's item can have after changes of its status, as the service counts
- * it: names and values, in UTF-8. */
+/* Returns the largest size that a task's item can have after changes of its status, as the service
+ * counts it: names and values, in UTF-8. */
 size_t tasks_task_bytes(const struct gramme_value *item);
 
-/* Who acts: a user of the table; or an administrator by the claim of their identity provider, who
- * need not be in the table and of whom nothing is checked there. */
+/* The user who makes a change: a user in the table, or an administrator by the claim of the
+ * identity provider, who need not be in the table and is not checked there. */
 struct tasks_actor {
     const char *id;
     bool is_admin;
@@ -67,7 +67,7 @@ struct gramme_answer *tasks_get_user_profile(struct gramme_db *db, const char *u
 struct gramme_answer *tasks_get_task_assignments(struct gramme_db *db, const char *task_id,
                                                  const struct page *page,
                                                  struct gramme_error **error);
-/* Pattern 4. A page of assignments; tasks_get_tasks() has what they assign. */
+/* Pattern 4. A page of a user's assignments; tasks_get_tasks() reads their tasks. */
 struct gramme_answer *tasks_get_user_tasks(struct gramme_db *db, const char *user_id,
                                            const struct page *page, struct gramme_error **error);
 /* Pattern 5. A page of tasks by creation time. */
@@ -86,36 +86,36 @@ struct tasks_assignment {
 /* Pattern 7. An admin assigns a task to an active user who does not have it yet. */
 enum tasks_result tasks_assign_task(struct gramme_db *db, const struct tasks_assignment *assignment,
                                     const struct tasks_actor *actor, struct gramme_error **error);
-/* The reverse, by an admin. */
+/* An admin removes an assignment. */
 enum tasks_result tasks_unassign_task(struct gramme_db *db, const char *task_id,
                                       const char *user_id, const struct tasks_actor *actor,
                                       struct gramme_error **error);
 
 /* --- what else the document's workload does --- */
 
-/* A page of the creations of a user, the newest first; tasks_get_tasks() has the tasks. */
+/* A page of a user's creations, the newest first; tasks_get_tasks() reads their tasks. */
 struct gramme_answer *tasks_get_created_tasks(struct gramme_db *db, const char *user_id,
                                               const struct page *page, struct gramme_error **error);
-/* The tasks of a page of assignments or creations, at most 100, in no order. */
+/* Reads the tasks of a page of assignments or creations, at most 100, in any order. */
 struct gramme_answer *tasks_get_tasks(struct gramme_db *db, const struct gramme_value *rows,
                                       struct gramme_error **error);
-/* Returns whether a row of such a page is a creation. */
+/* Returns whether an item of such a page is a creation. */
 bool tasks_is_creation(const struct gramme_value *row);
-/* The task among these that a row of the page names. NULL: another program has deleted it; also if
- * it was created again since, by whomever: the row does not name that one. */
+/* Returns the task of an assignment or creation (`row`), from the tasks that tasks_get_tasks() has
+ * read. NULL: another program has deleted it. If a task was created again with the same id, an
+ * older creation does not refer to it. */
 const struct gramme_value *tasks_find_task(const struct gramme_value *tasks,
                                            const struct gramme_value *row);
 
 struct tasks_task {
-    const char
-        *id; /* chosen by the client, so that it can send the request again; NULL: a new one */
+    const char *id; /* chosen by the client, so that it can repeat the request; NULL: a new id */
     const char *title;
     const char *description; /* may be empty */
     const char *priority;
-    const char *created_by; /* who acts */
+    const char *created_by; /* the actor */
 };
-/* An active user makes a task, OPEN; or TASKS_DUPLICATE. *out is it, the caller's, if TASKS_OK or
- * TASKS_THE_SAME. */
+/* An active user creates a task with the status OPEN. TASKS_OK, TASKS_THE_SAME: *out is its item;
+ * TASKS_TOO_LARGE: *out is the item that is too large. The caller destroys it. */
 enum tasks_result tasks_create_task(struct gramme_db *db, const struct tasks_task *task,
                                     const struct tasks_actor *actor, struct gramme_value **out,
                                     struct gramme_error **error);
@@ -123,14 +123,16 @@ enum tasks_result tasks_create_task(struct gramme_db *db, const struct tasks_tas
 enum tasks_result tasks_update_task_status(struct gramme_db *db, const char *task_id,
                                            const char *status, const struct tasks_actor *actor,
                                            struct gramme_error **error);
-/* Its creator, someone assigned to it, or an admin changes what a task says. */
+/* A change of title, description and priority, by the creator of the task, an assigned user or an
+ * admin. */
 struct tasks_edit {
     const struct gramme_value *seen; /* the task's item as it was read */
     const char *title;
     const char *description; /* "": none */
     const char *priority;
 };
-/* *out: the task's item afterwards, the caller's, if TASKS_OK. */
+/* TASKS_OK: *out is the task's item after the change; TASKS_TOO_LARGE: the item that is too large.
+ * The caller destroys it. */
 enum tasks_result tasks_edit_task(struct gramme_db *db, const struct tasks_edit *edit,
                                   const struct tasks_actor *actor, struct gramme_value **out,
                                   struct gramme_error **error);
@@ -140,15 +142,16 @@ struct tasks_user {
     const char *email;
     bool is_admin;
 };
-/* An admin makes a new user, ACTIVE; or TASKS_DUPLICATE. *out is it, the caller's, if TASKS_OK. */
+/* An admin creates a user, who is ACTIVE. TASKS_OK: *out is the user's item, which the caller
+ * destroys. */
 enum tasks_result tasks_create_user(struct gramme_db *db, const struct tasks_user *user,
                                     const struct tasks_actor *actor, struct gramme_value **out,
                                     struct gramme_error **error);
-/* An admin makes a user ACTIVE or DEACTIVATED. */
+/* An admin activates or deactivates a user. */
 enum tasks_result tasks_set_user_status(struct gramme_db *db, const char *user_id, bool is_active,
                                         const struct tasks_actor *actor,
                                         struct gramme_error **error);
-/* An admin makes a user an admin, or a member. */
+/* An admin sets the role of a user: admin or member. */
 enum tasks_result tasks_set_user_role(struct gramme_db *db, const char *user_id, bool is_admin,
                                       const struct tasks_actor *actor, struct gramme_error **error);
 /* A page of users, the newest first. */
@@ -168,43 +171,46 @@ struct tasks_notification {
 };
 /* How long notifications are kept: the table's time to live is their ExpiresAt. */
 enum { TASKS_NOTIFICATION_DAYS = 90 };
-/* The most unread ones that are counted. */
+/* More unread notifications are not counted. */
 enum { TASKS_UNREAD_MAX = 100 };
-/* Once: what is there already stays. */
+/* Writes a notification, unless it exists. False: the database failed. */
 bool tasks_put_notification(struct gramme_db *db, const struct tasks_notification *notification,
                             struct gramme_error **error);
 /* A page of a user's notifications, the newest first. */
 struct gramme_answer *tasks_get_notifications(struct gramme_db *db, const char *user_id,
                                               const struct page *page, struct gramme_error **error);
-/* Counts those after a time, at most TASKS_UNREAD_MAX; NULL: all. False: the database failed. */
+/* Counts a user's notifications after a time, at most TASKS_UNREAD_MAX; NULL: all. False: the
+ * database failed. */
 bool tasks_count_unread(struct gramme_db *db, const char *user_id, const char *after,
                         int64_t *out_count, struct gramme_error **error);
-/* gramme_answer_item(): has UpTo; NULL: nothing was read yet. */
+/* Reads the marker of the user. gramme_answer_item(): its item, with UpTo; NULL: the user has read
+ * nothing yet. */
 struct gramme_answer *tasks_get_read_marker(struct gramme_db *db, const char *user_id,
                                             struct gramme_error **error);
-/* Remembers that a user has read everything up to a time. False: the database failed. */
+/* Stores that a user has read all notifications up to a time. False: the database failed. */
 bool tasks_set_read_marker(struct gramme_db *db, const char *user_id, const char *up_to,
                            struct gramme_error **error);
-/* Notifies those whom a change of the table concerns; see struct app_follower. */
+/* Notifies the users whom a change of the table concerns: act() of struct app_follower. */
 bool tasks_notify(struct gramme_db *db, const struct stream_change *change, bool *out_acted,
                   struct gramme_error **error);
-/* Up to which change of the stream everybody has been notified; see struct app_follower. */
+/* Reads the position in the stream up to which users have been notified: load() of struct
+ * app_follower. */
 bool tasks_get_checkpoint(struct gramme_db *db, struct gramme_value **out,
                           struct gramme_error **error);
-/* Stores that; see struct app_follower. */
+/* Stores this position: save() of struct app_follower. */
 bool tasks_put_checkpoint(struct gramme_db *db, const struct gramme_value *positions,
                           struct gramme_error **error);
 
-/* Some users, tasks and assignments. */
+/* Writes sample users, tasks and assignments. False: the database failed. */
 bool tasks_load_samples(struct gramme_db *db, struct gramme_error **error);
 
 /* Fills the item of a user, as tasks_create_user() writes it; for samples.c. */
 void tasks_fill_user(struct gramme_value *item, const struct tasks_user *user, const char *now);
-/* The same for a task. */
+/* Fills the item of a task. */
 void tasks_fill_task(struct gramme_value *item, const struct tasks_task *task, const char *now);
-/* The same for what lists the task under its creator. */
+/* Fills the item of a creation, which lists the task under its creator. */
 void tasks_fill_creation(struct gramme_value *item, const struct tasks_task *task, const char *now);
-/* The same for an assignment. */
+/* Fills the item of an assignment. */
 void tasks_fill_assignment(struct gramme_value *item, const struct tasks_assignment *assignment,
                            const char *now);
 

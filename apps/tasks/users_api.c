@@ -1,5 +1,5 @@
-/* The part of the REST API of the tasks that is about users and their notifications. Like api.c,
- * called on worker threads. */
+/* The part of the REST API about users and their notifications. Handlers, called on worker threads,
+ * where they wait for the database. */
 #include <string.h>
 
 #include "apps/common/when.h"
@@ -119,7 +119,8 @@ void api_get_user_profile(struct app_request *request)
     }
 }
 
-/* The user that the path names, whom an admin is about to change. NULL: it has been answered. */
+/* Returns the user in the path, who is to be changed: not the signed-in user. NULL: an error has
+ * been answered. */
 static const char *find_changed(struct app_request *request)
 {
     const char *user_id = api_path_id(request, "userId");
@@ -188,7 +189,8 @@ void api_show_notification(const struct identity *who, const struct gramme_value
     gramme_set_bool(out, "read", false);
 }
 
-/* Adds a page to `items`: what came up to the marker has been read. Returns how many have not. */
+/* Adds a page of notifications to `items`: those up to `read_up_to` have been read. Returns the
+ * number of unread ones. */
 static int64_t show_notifications(const struct gramme_answer *answer, const char *read_up_to,
                                   struct gramme_value *items)
 {
@@ -206,7 +208,7 @@ static int64_t show_notifications(const struct gramme_answer *answer, const char
     return unread;
 }
 
-/* {"items", "unread", "cursor"}. If all of a page are unread, there may be more behind it. */
+/* Answers {"items", "unread", "cursor"}. If all of a page are unread, later pages may have more. */
 static void answer_notifications(struct app_request *request, const char *user_id,
                                  const struct gramme_answer *answer, const char *read_up_to)
 {
@@ -232,7 +234,8 @@ static void answer_notifications(struct app_request *request, const char *user_i
     gramme_value_destroy(body);
 }
 
-/* The path's user, who must be who is asking. NULL: it has been answered. */
+/* Returns the user in the path, who must be the signed-in user. NULL: an error has been answered.
+ */
 static const char *own_id(struct app_request *request)
 {
     const char *user_id = api_path_id(request, "userId");

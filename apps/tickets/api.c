@@ -13,9 +13,9 @@ static void answer_not_found(struct app_request *request)
     answer_problem(request, 404, "not_found", "There is no such ticket");
 }
 
-/* --- what goes out --- */
+/* --- answers --- */
 
-/* The first line of the description, at most 80 characters of it. */
+/* Sets the title: the first line of the description, at most 80 characters. */
 static void set_title(struct gramme_value *out, const char *description)
 {
     enum { TITLE_LEN_MAX = 80 };
@@ -43,7 +43,8 @@ static void add_history(struct gramme_value *history, const char *status,
     gramme_set_value(entry, "by", by);
 }
 
-/* What the status was at first: another program may have begun with any. */
+/* Returns the status of the ticket when it was opened; another program may have opened it with any.
+ */
 static const char *first_status(const struct gramme_value *item)
 {
     const struct gramme_value *changes = gramme_get(item, "history");
@@ -54,7 +55,7 @@ static const char *first_status(const struct gramme_value *item)
     return from != NULL ? from : tickets_status(0);
 }
 
-/* What happened to the status: it began with the ticket. */
+/* Adds the history of the status; it begins with the status when the ticket was opened. */
 static void set_history(struct gramme_value *out, const struct gramme_value *item)
 {
     const struct gramme_value *changes = gramme_get(item, "history");
@@ -90,7 +91,7 @@ static void show_ticket(const struct identity *who, const struct gramme_value *i
         const struct gramme_value *entry = gramme_value_at(item, i);
         gramme_set_value(out, gramme_value_name(entry), entry);
     }
-    gramme_remove(out, "comment_ids");          /* of no use to clients */
+    gramme_remove(out, "comment_ids");          /* clients do not need them */
     if (gramme_get(item, "comments") == NULL) { /* another program may have left it out */
         gramme_set_list(out, "comments");
     }
@@ -110,8 +111,8 @@ static void answer_ticket(struct app_request *request, int status, const struct 
 
 /* --- tickets --- */
 
-/* The caller that a request names in `field`, or else who is asking. False: it is somebody else,
- * which only agents may name, or too long, and 403 or 400 has been answered. */
+/* Sets `out` to the stored id of the caller in `field`, or of the signed-in user if `named` is
+ * NULL. Only agents may name another user. False: 403 or 400 has been answered. */
 static bool choose_caller(struct app_request *request, const char *field, const char *named,
                           char out[TICKETS_CALLER_SIZE])
 {
@@ -131,8 +132,8 @@ static bool choose_caller(struct app_request *request, const char *field, const 
     return strcmp(own, out) == 0 || request_require(request, ROLE_AGENT);
 }
 
-/* An id that the client chose, from a field of the body; NULL: none. False: it is no UUID, and 400
- * has been answered. */
+/* Reads an optional id from the body; *out NULL: the body has none. False: it is not a UUID, and
+ * 400 has been answered. */
 static bool body_uuid(struct app_request *request, const struct gramme_value *body,
                       const char *name, const char **out)
 {
@@ -144,7 +145,7 @@ static bool body_uuid(struct app_request *request, const struct gramme_value *bo
     return false;
 }
 
-/* False: it has been answered. */
+/* Reads a new ticket from the body. False: an error has been answered. */
 static bool read_opening(struct app_request *request, char caller[TICKETS_CALLER_SIZE],
                          struct tickets_opening *out)
 {
@@ -192,8 +193,8 @@ static void create_ticket(struct app_request *request)
     gramme_error_destroy(error);
 }
 
-/* The ticket that the path names, if they may see it: the answer is the caller's. NULL: something
- * has been answered. */
+/* Reads the ticket in the path, if the signed-in user may see it; the caller destroys the answer.
+ * NULL: an error has been answered. */
 static struct gramme_answer *find_ticket(struct app_request *request)
 {
     const char *id = request_param_id(request, "ticket_id", request_is_uuid, "ticket");
@@ -241,7 +242,7 @@ static void answer_no_comment(struct app_request *request, const struct gramme_e
     }
 }
 
-/* Adds a comment to a ticket that they may see. */
+/* Adds a comment to a ticket that the signed-in user may see, and answers. */
 static void write_comment(struct app_request *request, const struct tickets_comment *comment,
                           bool is_mine_)
 {
@@ -282,7 +283,7 @@ static void add_comment(struct app_request *request)
     gramme_answer_destroy(answer);
 }
 
-/* A status of the body. NULL: it is none, and 400 has been answered. */
+/* Reads a status from the body. NULL: it is not valid, and 400 has been answered. */
 static const char *body_status(struct app_request *request, const struct gramme_value *body,
                                const char *name)
 {
@@ -302,7 +303,7 @@ static const char *body_status(struct app_request *request, const struct gramme_
     return NULL;
 }
 
-/* The status is another by now, or there is no ticket. */
+/* Answers that a status was not changed: there is no such ticket, or it has another status. */
 static void answer_unchanged(struct app_request *request, const struct gramme_error *error)
 {
     const struct gramme_value *ticket = gramme_error_item(error);
@@ -319,15 +320,15 @@ static void answer_unchanged(struct app_request *request, const struct gramme_er
     }
 }
 
-/* Sets who is recorded for a change of a status. While callers are stored as hashes, that is the
- * hash if the ticket is the agent's own. False: it has been answered. */
+/* Sets the user who is recorded for a change of a status. If callers are stored as hashes and the
+ * ticket is the agent's own, this is the hash. False: an error has been answered. */
 static bool set_changer(struct app_request *request, char key[TICKETS_CALLER_SIZE],
                         struct tickets_change *change)
 {
     const struct identity *who = request_identity(request);
     change->by = who->id;
     if (!tickets_callers_are_hashed()) {
-        return true; /* not worth reading the ticket */
+        return true; /* no need to read the ticket */
     }
     struct gramme_answer *answer = find_ticket(request);
     if (answer != NULL && is_mine(who, gramme_answer_item(answer))) {

@@ -1,4 +1,4 @@
-/* The document's own tickets, and a few more. */
+/* Sample tickets: those of the document, and some more. Called at start with --samples. */
 #include "apps/common/write.h"
 #include "apps/tickets/tickets.h"
 

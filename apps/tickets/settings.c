@@ -48,7 +48,7 @@ bool tickets_take_option(const char *name, const char *value)
 void tickets_print_options(void)
 {
     printf("  %-28s %s\n  %-28s %s\n", "--ticket-statuses LIST",
-           "that a ticket may have, the first for new ones [open,in_progress,resolved,closed]",
+           "statuses of a ticket; new tickets get the first [open,in_progress,resolved,closed]",
            "--hash-caller-ids FILE",
            "store callers as keyed hashes; FILE is the key, made if it is missing");
 }

@@ -36,7 +36,8 @@ struct gramme_value *tickets_create_ticket(struct gramme_db *db,
     gramme_request_condition(put, "attribute_not_exists(ticket_id)");
     gramme_request_return_on_failure(put);
     *out_is_new = gramme_run(db, put, error);
-    /* A request that is sent again after a lost answer meets its own ticket. */
+    /* If the answer to an earlier attempt was lost, the existing ticket is the one of this request.
+     */
     const struct gramme_value *there = *out_is_new ? NULL : gramme_error_item(*error);
     const struct gramme_value *ticket = NULL;
     if (*out_is_new) {
@@ -55,16 +56,16 @@ struct gramme_answer *tickets_get_ticket_status(struct gramme_db *db, const char
 {
     struct gramme_request *get = gramme_request_create("GetItem", TICKETS_TABLE);
     gramme_set_string(gramme_request_key(get), "ticket_id", ticket_id);
-    /* Who has just commented wants to see it. */
+    /* So that users see their own comments at once. */
     gramme_request_consistent(get);
     struct gramme_answer *answer = gramme_send(db, get, error);
     gramme_request_destroy(get);
     return answer;
 }
 
-/* The library sends a request again when its answer got lost: the comment's text and time tell
- * whether it is there already. So may the client, later: then its id does, of which the ticket has
- * a set. */
+/* Fills an update that adds a comment once. The library repeats a request whose answer was lost:
+ * the condition compares text and time of the comment. A client may repeat it, too, later: the
+ * condition then compares the id that the client chose, of which the ticket has a set. */
 static void fill_update(struct gramme_request *update, const struct tickets_comment *comment,
                         const struct tickets_author *author)
 {
@@ -149,7 +150,8 @@ struct gramme_value *tickets_change_status(struct gramme_db *db,
     struct gramme_answer *answer = gramme_send(db, update, error);
     const struct gramme_value *ticket = gramme_answer_attributes(answer);
     if (answer == NULL && gramme_error_is(*error, GRAMME_CONDITION_FAILED)) {
-        /* The answer to an earlier attempt may have been lost: then our own entry is the last. */
+        /* If the answer to an earlier attempt was lost, the last entry of the history is the one of
+         * this change. */
         const struct gramme_value *found = gramme_error_item(*error);
         const struct gramme_value *history = gramme_get(found, "history");
         size_t count = gramme_value_count(history);

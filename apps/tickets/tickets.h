@@ -21,22 +21,22 @@ enum {
     TICKETS_CALLER_SIZE = IDENTITY_ID_LEN_MAX + 1
 };
 
-/* Takes an option, "--ticket-statuses"; `value` may be NULL. False: it is none, or not such a
- * value, and stderr says why. */
+/* Takes an option, "--ticket-statuses"; `value` may be NULL. False: the option is unknown, or its
+ * value is not valid, and stderr says why. */
 bool tickets_take_option(const char *name, const char *value);
 /* Prints the options, for --help. */
 void tickets_print_options(void);
-/* The first is that of new tickets. NULL: there are no more. */
+/* Returns a status by its index; the first is that of new tickets. NULL: there are no more. */
 const char *tickets_status(size_t index);
 /* Whether a text is one of the statuses. */
 bool tickets_status_is_valid(const char *text);
 /* Whether caller ids are stored as hashes: the document's "session IDs or hashed phone numbers". */
 bool tickets_callers_are_hashed(void);
-/* A caller's id, as somebody names it, as it is stored; a hash is itself. Shorter than
- * TICKETS_CALLER_SIZE. */
+/* Converts a caller's id in a request to the stored form. A text that is a hash already is not
+ * changed. `caller` must be shorter than TICKETS_CALLER_SIZE. */
 void tickets_caller_key(const char *caller, char out[TICKETS_CALLER_SIZE]);
-/* The same for who is signed in: an id that looks like a hash is none, else it would be the key to
- * the tickets of another. */
+/* The same for the signed-in user. An id that looks like a hash is hashed again: otherwise its user
+ * would see the tickets of another user. */
 void tickets_user_key(const char *user_id, char out[TICKETS_CALLER_SIZE]);
 
 /* --- the access patterns --- */
@@ -44,11 +44,12 @@ void tickets_user_key(const char *user_id, char out[TICKETS_CALLER_SIZE]);
 struct tickets_opening {
     const char
         *ticket_id; /* chosen by the client, so that it can send the request again; NULL: new */
-    const char *caller_id; /* as it is stored */
+    const char *caller_id; /* in the stored form */
     const char *issue_description;
 };
-/* Opens a ticket and returns it; the caller destroys it. *out_is_new false: the same was opened
- * before, and this is it as it is now. GRAMME_CONDITION_FAILED: another has the id. */
+/* Opens a ticket and returns it; the caller destroys it. *out_is_new false: the same ticket was
+ * opened before and is returned in its present state. GRAMME_CONDITION_FAILED: another ticket has
+ * the id. */
 struct gramme_value *tickets_create_ticket(struct gramme_db *db,
                                            const struct tickets_opening *opening, bool *out_is_new,
                                            struct gramme_error **error);
@@ -58,7 +59,7 @@ struct gramme_answer *tickets_get_ticket_status(struct gramme_db *db, const char
 
 struct tickets_comment {
     const char *ticket_id;
-    const char *comment_id; /* as above: the comment is added once; NULL: none */
+    const char *comment_id; /* chosen by the client, as ticket_id; NULL: none */
     const char *text;
 };
 struct tickets_author {
@@ -66,8 +67,8 @@ struct tickets_author {
     const char *name;
     const char *role; /* "caller" or "agent" */
 };
-/* Adds a comment behind those that are there, also when many do so at once, and once even if its
- * answer gets lost on the way. Returns the ticket with it; the caller destroys it.
+/* Adds a comment after the existing ones; concurrent comments are all kept, and a comment whose
+ * answer was lost is added once. Returns the ticket with it; the caller destroys it.
  * GRAMME_CONDITION_FAILED: there is no such ticket. */
 struct gramme_value *tickets_add_comment(struct gramme_db *db,
                                          const struct tickets_comment *comment,
@@ -80,9 +81,9 @@ struct tickets_change {
     const char *to;
     const char *by; /* who changes it */
 };
-/* Changes the status of a ticket that has status `from`, and adds to its history. Returns the
- * ticket. GRAMME_CONDITION_FAILED: there is none, or it has another status by now, and then
- * gramme_error_item() is it. */
+/* Changes the status of a ticket that has status `from`, and adds an entry to its history. Returns
+ * the ticket; the caller destroys it. GRAMME_CONDITION_FAILED: there is no such ticket, or it has
+ * another status: then gramme_error_item() is the ticket. */
 struct gramme_value *tickets_change_status(struct gramme_db *db,
                                            const struct tickets_change *change,
                                            struct gramme_error **error);

@@ -1,4 +1,4 @@
-/* Writes the parts that several responses have: ConsumedCapacity, ItemCollectionMetrics, plans.
+/* Writes the parts that several answers have: ConsumedCapacity, ItemCollectionMetrics, plans.
  * Called by the operations on the thread of the call; keeps no state. */
 #include "api/api_internal.h"
 #include "plan/plan.h"

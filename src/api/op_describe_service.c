@@ -22,7 +22,7 @@ void op_describe_limits(struct api_call *call)
 }
 
 /* Returns whether the Host header has only printable ASCII, because it is written to the
- * response. */
+ * answer. */
 static bool is_host(struct str text)
 {
     for (size_t i = 0; i < text.len; i++) {

@@ -19,7 +19,7 @@
 #define TOKEN_HEADER     "X-aws-ec2-metadata-token: "
 
 enum {
-    ANSWER_BYTES_MAX = 64 * 1024,
+    RESPONSE_BYTES_MAX = 64 * 1024,
     TOKEN_FILE_LEN_MAX = 8192,
     TIMEOUT_MS = 1000,
     ATTEMPTS = 3, /* these services sometimes drop a request */
@@ -37,7 +37,7 @@ struct fetch {
 static size_t on_body(char *data, size_t size, size_t count, void *context)
 {
     struct buf *body = context;
-    if (body->len + size * count > ANSWER_BYTES_MAX) {
+    if (body->len + size * count > RESPONSE_BYTES_MAX) {
         return 0;
     }
     buf_add(body, str_make(data, size * count));
@@ -78,7 +78,7 @@ static bool fetch_run(struct fetch *fetch, struct arena *arena, struct str *prob
     CURL *curl = curl_easy_init();
     struct curl_slist *headers =
         str_is_null(fetch->header) ? NULL : curl_slist_append(NULL, fetch->header.data);
-    (void)buf_reserve(&fetch->body, ANSWER_BYTES_MAX); /* growing leaves copies in freed memory */
+    (void)buf_reserve(&fetch->body, RESPONSE_BYTES_MAX); /* growing leaves copies in freed memory */
     for (int i = 0; curl != NULL && i < ATTEMPTS && (status == 0 || status >= 500); i++) {
         status = fetch_once(fetch, curl, headers);
     }
@@ -92,7 +92,7 @@ static bool fetch_run(struct fetch *fetch, struct arena *arena, struct str *prob
     return status == 200;
 }
 
-/* --- the answer --- */
+/* --- responses --- */
 
 /* Reads "2026-01-01T00:00:00Z"; INT64_MAX if there is none. */
 static int64_t expiry_ms(struct str text)

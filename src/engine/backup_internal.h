@@ -1,4 +1,5 @@
-/* engine/backup_internal.h: what the catalog and the recovery thread need of backups. */
+/* engine/backup_internal.h: what the files about backups share, and what the catalog and the
+ * recovery thread need of backups. */
 #ifndef GRAMME_ENGINE_BACKUP_INTERNAL_H
 #define GRAMME_ENGINE_BACKUP_INTERNAL_H
 
@@ -10,16 +11,31 @@ struct str backup_key(struct arena *arena, struct str row_name);
 /* The key of the row that describes a deleted table whose items are in `space`. */
 struct str kept_key(struct arena *arena, uint32_t space);
 
-/* The name of a new row: 14 digits of milliseconds, and a random number that makes it unique. */
+/* Returns the name of a row: 14 digits of milliseconds, a number that makes it unique (0 for system
+ * backups), and the table. */
+struct str backup_make_row_name(struct arena *arena, int64_t created_ms, uint32_t number,
+                                struct str table_name);
+/* The same with a random number, for a new row. */
 struct str backup_new_row_name(struct arena *arena, int64_t created_ms, struct str table_name);
+/* Returns a time as messages have it, in UTC: 2024-05-06T07:08:09.123Z. */
+struct str backup_iso_time(struct arena *arena, int64_t ms);
+/* Sets ERR_BACKUP_NOT_FOUND, with the ARN, in a call; returns false. */
+bool backup_refuse_missing(struct engine_call *call, struct str row_name);
 
-/* For `change` of a table_change: makes an internal backup of the table `made` (the new
+/* For `change` of a table_change: returns a copy of the description, to be changed. */
+struct table *backup_copy_table(struct table_change *change, const struct table *table);
+/* For `change` of a table_change: gives the table a history, unless it has one. */
+void backup_begin_history(struct table_change *change, struct table *table);
+/* For `change` of a table_change: ends the history if no backup and no recovery needs it. */
+void backup_end_history(struct table_change *change, struct table *table);
+
+/* recovery.c. For `change` of a table_change: makes an internal backup of the table `made` (the new
  * description) as of an instant, and returns the name of its row. 0: the recovery thread finds an
  * instant as soon as the history has begun. */
 struct str backup_add_pin(struct table_change *change, struct table *made, int64_t instant_ns,
                           struct str name);
 
-/* For evals. */
+/* backup_restore.c and backup_delete.c, for evals. */
 
 /* A new table is to be restored from the backup in `row`: notes that in the backup, the fourth
  * declared key. False: create->call.err. */
@@ -34,7 +50,7 @@ MUST_USE bool backup_end_failed_restore(struct table_delete *remove, struct str 
 void backup_keep_deleted(struct table_delete *remove, struct table *table,
                          struct store_batch *batch);
 
-/* Whether point-in-time recovery is enabled, but the table cannot be restored yet. */
+/* recovery.c: whether point-in-time recovery is enabled, but the table cannot be restored yet. */
 bool recovery_is_beginning(const struct table *table);
 
 /* restore.c: copies the next items of a table that is being restored, or ends the restore. */

@@ -2,7 +2,7 @@
  *
  * The row in the store is authoritative. catalog_change.c changes it in an update; the publisher
  * thread then puts the new description into memory, in the order of commits and before the client
- * gets its response. Descriptions have a reference count and never change, so a call can use one
+ * gets its answer. Descriptions have a reference count and never change, so a call can use one
  * while the table changes; if the table was deleted meanwhile, the store answers STORE_GONE.
  * catalog_read.c reads the rows.
  *

@@ -1,6 +1,6 @@
 /* engine/derive.h: computes the rows that are derived from an item: index entries, its expiry row,
  * the size of its item collection. For checking and repairing a store that no engine uses; writes
- * of the engine (write.c) update the same rows incrementally. */
+ * of the engine (write.c, write_item.c) update the same rows incrementally. */
 #ifndef GRAMME_ENGINE_DERIVE_H
 #define GRAMME_ENGINE_DERIVE_H
 

@@ -1,5 +1,5 @@
 /* Feeds: their rows in the catalog, and the records of writes. Called by the operations on Kinesis
- * destinations and by write.c, on the threads that evaluate updates. */
+ * destinations and by write_item.c, on the threads that evaluate updates. */
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "codec/stored_table.h"

@@ -1,5 +1,5 @@
-/* Records of a table's history: what a write adds, and the keys. Called by write.c on the thread
- * that evaluates updates, and by the readers of the history. */
+/* Records of a table's history: what a write adds, and the keys. Called by write_item.c on the
+ * thread that evaluates updates, and by the readers of the history. */
 #include "engine/history.h"
 
 #include "base/bytes.h"

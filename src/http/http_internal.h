@@ -234,7 +234,7 @@ struct http_server {
     int grace_ms; /* set before stop_is_asked */
     atomic_int connection_count;
     struct loop *loops;
-    struct str busy; /* a complete response for connections that get no slot */
+    struct str busy; /* a complete answer for connections that get no slot */
     struct slow_pool *slow;
     struct handshake_pool *handshakes; /* NULL: no listener is secure */
     pthread_mutex_t tls_mutex;
@@ -347,7 +347,7 @@ void answer_continue(struct request_slot *slot);
 /* Answers a request for which there is no memory, instead of calling the handler. The connection
  * continues if `whole`: all of the request was received. */
 void answer_busy(struct request_slot *slot, bool whole);
-/* Returns the same as a complete response that ends the connection, for connections without a slot.
+/* Returns the same as a complete answer that ends the connection, for connections without a slot.
  * The caller frees it with mem_free(). */
 MUST_USE struct str answer_busy_text(const struct http_options *options);
 

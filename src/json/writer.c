@@ -1,4 +1,4 @@
-/* Writes pieces of JSON. Called by src/wire and src/api for responses, on the thread of the
+/* Writes pieces of JSON. Called by src/wire and src/api for answers, on the thread of the
  * request, and by commands. Keeps no state. */
 #include "json/writer.h"
 

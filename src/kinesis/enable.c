@@ -38,7 +38,7 @@ static int64_t fail_enabling(struct worker *worker, const struct feed *feed, str
     return change_state(worker, feed, DESTINATION_ENABLE_FAILED, problem);
 }
 
-/* No answer: repeats the check for a limited time. */
+/* No response: repeats the check for a limited time. */
 static int64_t ask_again(struct worker *worker, const struct feed *feed, struct delivery *delivery,
                          const char *problem)
 {

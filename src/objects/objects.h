@@ -41,7 +41,7 @@ void objects_stop(struct objects *objects);
 struct object_error {
     int status;        /* of HTTP; 0: none */
     char code[128];    /* S3's: "NoSuchBucket", "NoSuchKey", "AccessDenied", "InvalidBucketName";
-                        * "Stopped"; or why there was no answer: "ConnectionFailed", "TimedOut" */
+                        * "Stopped"; or why there was no response: "ConnectionFailed", "TimedOut" */
     char message[512]; /* the message of S3, if S3 has one for this error */
 };
 /* Whether it has this code. */

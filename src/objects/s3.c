@@ -15,7 +15,7 @@ static const int64_t complete_patience_ms = (int64_t)5 * 1000;
 enum {
     HEADERS_MAX = 8,
     LIST_BYTES_MAX = 16 << 20,
-    ANSWER_BYTES_MAX = 1 << 20,
+    RESPONSE_BYTES_MAX = 1 << 20,
     LATE_ATTEMPTS = 5,
 };
 
@@ -73,7 +73,7 @@ static void call_init(struct s3_call *call, struct objects *objects, const char 
                     ? arena_format(&call->arena, "/%.*s", STR_ARG(name))
                     : arena_format(&call->arena, "/%.*s/%.*s", STR_ARG(bucket), STR_ARG(name)),
         .headers = call->headers,
-        .response_bytes_max = ANSWER_BYTES_MAX,
+        .response_bytes_max = RESPONSE_BYTES_MAX,
         .take_header = take_header,
         .context = call,
         .stop = &objects->stop,
@@ -170,7 +170,7 @@ static bool s3_read(struct objects *objects, struct str bucket, struct str key,
     if (etag != NULL && etag[0] != '\0') {
         add_header(&call, STR("If-Match"), arena_format(&call.arena, "\"%s\"", etag));
     }
-    call.request.response_bytes_max = range.bytes + ANSWER_BYTES_MAX;
+    call.request.response_bytes_max = range.bytes + RESPONSE_BYTES_MAX;
     bool good = range.bytes == 0 || call_run(&call, &failure);
     if (!good && failure.status == 416) {
         good = true; /* the range begins at the object's end */

@@ -1,5 +1,5 @@
 /* Writes a decoded request, or a part of it, as JSON again: the members that were given, in the
- * order of the shape's fields. Called by operations whose responses repeat parts of requests. */
+ * order of the shape's fields. Called by operations whose answers repeat parts of requests. */
 #include "json/writer.h"
 #include "wire/shape.h"
 

@@ -50,7 +50,7 @@ static void print_path(struct buf *out, const struct path *path, bool terse)
 }
 
 /* Starts the next error of the list; false if it is full. Names in errors may be megabytes long; a
- * response contains less than ERROR_BYTES_MAX of them. */
+ * answer contains less than ERROR_BYTES_MAX of them. */
 static bool next_error(struct validator *v)
 {
     if (v->error_count == ERRORS_MAX) {

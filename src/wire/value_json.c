@@ -1,5 +1,5 @@
 /* Reads and writes attribute values as JSON. Reading builds values directly, without an
- * intermediate tree. Called for every request and response with items. */
+ * intermediate tree. Called for every request and answer with items. */
 #include "wire/value_json.h"
 
 #include "base/base64.h"

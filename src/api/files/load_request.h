@@ -37,7 +37,7 @@ enum load_compression load_request_compression(const struct wire_enum *given);
 MUST_USE bool load_request_row(struct api_call *call, enum load_kind kind, struct str arn,
                                struct str *out);
 
-/* Writes the response of a list: `member` with what `put` writes of each load, and NextToken; or
+/* Writes the answer of a list: `member` with what `put` writes of each load, and NextToken; or
  * the error. Ends the call. */
 void load_request_answer_list(struct api_call *call, const struct load_list *list,
                               struct str member,
@@ -52,7 +52,7 @@ struct str load_request_client_token(struct api_call *call, struct str given);
 struct load_begin {
     struct api_call *call;
     struct load load;
-    /* Writes the response and ends the call. */
+    /* Writes the answer and ends the call. */
     void (*answer)(struct api_call *call, struct str row_name, const struct load *load);
     /* The error of a token that was used with other parameters. */
     enum err_code conflict_code;

@@ -149,7 +149,7 @@ static void describe_item(struct transact_read *read, size_t i, struct meter_acc
     };
 }
 
-/* Applies the projection. Returns VALUE_ABSENT if no attribute matches: then the response has no
+/* Applies the projection. Returns VALUE_ABSENT if no attribute matches: then the answer has no
  * Item. */
 static struct value project(struct transact_read *read, size_t i, struct value item)
 {

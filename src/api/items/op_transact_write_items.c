@@ -317,7 +317,7 @@ static struct str request_digest(struct transact_write *op)
     return transact_digest(&builder, arena);
 }
 
-/* --- the response --- */
+/* --- the answer --- */
 
 static void write_collections(struct transact_write *op)
 {

@@ -1,5 +1,5 @@
 /* BatchExecuteStatement: runs up to 25 PartiQL statements, either all reads of one item or all
- * writes, independently: the response has a result or an error for each. Called by dispatch.c on
+ * writes, independently: the answer has a result or an error for each. Called by dispatch.c on
  * the thread of the call. */
 #include "api/items/write_item.h"
 #include "api/statements/partiql.h"
@@ -52,7 +52,7 @@ struct batch_member {
     struct partiql partiql;
     struct err err; /* ERR_NONE: no error so far */
     bool parsed;    /* the statement is valid and counts as a read or write */
-    bool ran; /* its key is known and it is sent to the engine; the response names the table */
+    bool ran;       /* its key is known and it is sent to the engine; the answer names the table */
     struct item_key key; /* of a read */
     size_t row;          /* of a read: index in get.rows */
     struct item_write write;
@@ -169,7 +169,7 @@ static bool check_request(struct batch_execute *op)
     return check_duplicates(op);
 }
 
-/* --- the response --- */
+/* --- the answer --- */
 
 static void write_error(struct buf *out, const struct err *err)
 {
@@ -288,7 +288,7 @@ static void finish(struct batch_execute *op)
         meter_member(&op->members[i]);
     }
     JSON_PUT(call->out, "{\"Responses\":[");
-    /* Reads that exceed the budget get an error instead of this response. */
+    /* Reads that exceed the budget get an error instead of this answer. */
     for (size_t i = 0; i < op->count && !(call->only_reads && api_is_over_budget(call)); i++) {
         buf_add(call->out, i > 0 ? STR(",") : STR(""));
         write_member(&op->members[i]);

@@ -47,7 +47,7 @@ struct execute_statement {
     struct read_position position; /* where the page starts; after the read, where it ends */
     size_t reads;                  /* ranges read for this page */
     size_t rows;                   /* read, before the filter */
-    size_t items;                  /* in the response */
+    size_t items;                  /* in the answer */
     size_t bytes;
     bool more;     /* there is another page */
     bool explains; /* ExplainStatement */
@@ -182,7 +182,7 @@ static void emit(struct items_read *read, struct value item)
     struct execute_statement *op = CONTAINER_OF(read, struct execute_statement, read);
     bool is_over = api_is_over_budget(op->call);
     read->stop = read->fetch && is_over;
-    if (!is_over) { /* else the response becomes an error: columns may repeat parts of an item */
+    if (!is_over) { /* else the answer becomes an error: columns may repeat parts of an item */
         write_row(op, item);
     }
 }

@@ -110,7 +110,7 @@ static void finish(struct get_records *op)
     api_finish(op->call);
 }
 
-/* Ends the response. op->describe was fetched before the read, so a shard that was closed then has
+/* Ends the answer. op->describe was fetched before the read, so a shard that was closed then has
  * no records after those read. */
 static void read_done(struct engine_call *engine_call)
 {

@@ -159,8 +159,8 @@ void op_describe_kinesis_streaming_destination(struct api_call *call)
 struct destination_change {
     struct api_call *call;
     struct destination_request request;
-    const char *status;        /* DestinationStatus of the response */
-    const char *configuration; /* the member of the response with the configuration */
+    const char *status;        /* DestinationStatus of the answer */
+    const char *configuration; /* the member of the answer with the configuration */
     struct table_change engine;
 };
 

@@ -1,4 +1,4 @@
-/* Writes Contributor Insights of tables and global indexes for the responses of its operations.
+/* Writes Contributor Insights of tables and global indexes for the answers of its operations.
  * Called on the thread of the call. */
 #include "api/tables/insights.h"
 

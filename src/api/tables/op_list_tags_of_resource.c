@@ -1,5 +1,5 @@
 /* ListTagsOfResource: lists the tags of a table. All tags, at most 50, are on one page, so the
- * response has no NextToken and the request's NextToken is ignored. Called by dispatch.c on the
+ * answer has no NextToken and the request's NextToken is ignored. Called by dispatch.c on the
  * thread of the call. */
 #include <stdlib.h>
 

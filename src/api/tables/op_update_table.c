@@ -41,7 +41,7 @@ struct update_table {
     struct update_table_request request;
     struct str name;
     struct table_change engine;
-    const struct table *shown; /* the description in the response */
+    const struct table *shown; /* the description in the answer */
     struct table_describe describe;
 };
 
@@ -243,14 +243,14 @@ static void store_current_warm(const struct table *before, struct table *table,
     }
 }
 
-/* The response has the units as they were before the change. */
+/* The answer has the units as they were before the change. */
 static void show_units(struct throughput *shown, const struct throughput *before)
 {
     shown->read_units = before->read_units;
     shown->write_units = before->write_units;
 }
 
-/* The response has -1 for a maximum that the request removes. */
+/* The answer has -1 for a maximum that the request removes. */
 static void show_ceiling(struct unit_pair *shown, const struct pair_request *given)
 {
     if (given != NULL && given->read.given && given->read.value == -1) {
@@ -261,7 +261,7 @@ static void show_ceiling(struct unit_pair *shown, const struct pair_request *giv
     }
 }
 
-/* Returns the description for the response: as the service describes a table while a change is in
+/* Returns the description for the answer: as the service describes a table while a change is in
  * progress. */
 static const struct table *description_during_update(struct arena *arena,
                                                      const struct update_table_request *request,
@@ -362,7 +362,7 @@ static bool stays_active(const struct update_table_request *request)
                      request->on_demand != NULL || request->warm != NULL);
 }
 
-/* Writes the response after the change, when the engine has read the table's sizes. */
+/* Writes the answer after the change, when the engine has read the table's sizes. */
 static void describe_done(struct engine_call *engine_call)
 {
     struct update_table *op = CONTAINER_OF(engine_call, struct update_table, describe.call);

@@ -103,7 +103,7 @@ void describe_on_demand(struct api_call *call, const struct unit_pair *pair)
     api_end(call);
 }
 
-/* Writes WarmThroughput of the table or of an index. The response of CreateTable has it only if the
+/* Writes WarmThroughput of the table or of an index. The answer of CreateTable has it only if the
  * request had it. */
 static void put_warm(struct api_call *call, const struct description *description,
                      const struct index *index)

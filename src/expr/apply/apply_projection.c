@@ -1,4 +1,4 @@
-/* Applies projections to items. Called by src/api when it writes items to a response. */
+/* Applies projections to items. Called by src/api when it writes items to an answer. */
 #include "expr/bound/projection_internal.h"
 
 void projection_apply(const struct projection *projection, struct value item,
