@@ -5,7 +5,7 @@
 #include "http/http_internal.h"
 
 enum {
-    SMALL_BYTES = 64 * 1024,  /* answers up to this size are sent at once */
+    SMALL_BYTES = 256 * 1024, /* answers up to this size are sent at once */
     QUEUED_BYTES = 64 * 1024, /* of a large answer that libuv sends when the socket accepts more */
 };
 
