@@ -186,6 +186,35 @@ static void bad_pages_are_read_again(void **state)
     pg_fault_every(fixture->inner, PG_FAULT_BAD_PAGE, 0);
 }
 
+/* Returns how often the fault was injected since the last call with the same count. */
+static uint64_t new_faults(struct fixture *fixture, enum pg_fault fault, uint64_t *count)
+{
+    uint64_t before = *count;
+    *count = pg_fault_count(fixture->inner, fault);
+    return *count - before;
+}
+
+/* What fails at once each time is repeated until the deadline, but not all the time. */
+static void failed_reads_are_repeated_with_pauses(void **state)
+{
+    enum { ATTEMPTS_MIN = 4, ATTEMPTS_MAX = 20 };
+    struct fixture *fixture = *state;
+    struct client *client = client_create(fixture);
+    struct str key = key_number(&client->arena, SPACE, 0, 1);
+    struct range_spec all = {.lo = key_number(&client->arena, SPACE, 0, 0),
+                             .hi = key_number(&client->arena, SPACE, 0, 9)};
+    struct str row;
+    uint64_t count = 0;
+    client_put(client, key, STR("v"));
+    pg_fault_every(fixture->inner, PG_FAULT_BAD_PAGE, 1);
+    assert_int_equal(client_range(client, all).status, STORE_FAILED);
+    assert_in_range(new_faults(fixture, PG_FAULT_BAD_PAGE, &count), ATTEMPTS_MIN, ATTEMPTS_MAX);
+    assert_int_equal(client_get_many(client, &key, 1, false, &row), STORE_FAILED);
+    assert_in_range(new_faults(fixture, PG_FAULT_BAD_PAGE, &count), ATTEMPTS_MIN, ATTEMPTS_MAX);
+    pg_fault_every(fixture->inner, PG_FAULT_BAD_PAGE, 0);
+    assert_true(str_eq(client_get(client, key), STR("v")));
+}
+
 /* Slow evaluations ------------------------------------------------------------------------- */
 
 struct slow_update {
@@ -444,3 +473,4 @@ int main(void)
     };
     return cmocka_run_group_tests_name("postgresql", tests, NULL, NULL);
 }
+        POSTGRESQL_TEST(failed_reads_are_repeated_with_pauses),

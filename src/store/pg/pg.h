@@ -18,7 +18,7 @@ enum pg_fault {
     PG_FAULT_IDLE,       /* and with 25P03: idle_in_transaction_session_timeout */
     PG_FAULT_WARNING,    /* PostgreSQL warns when it commits */
     PG_FAULT_CUT_READ,   /* the connection is cut while a read is under way */
-    PG_FAULT_BAD_PAGE,   /* a statement of a range fails with SQLSTATE XX001 */
+    PG_FAULT_BAD_PAGE,   /* a statement of a range, or that gets a row, fails with XX001 */
     PG_FAULT_CUT_EVAL,   /* the connection is cut while the slow thread evaluates an update */
     /* While it is decided whether a COMMIT without an answer was carried out: */
     PG_FAULT_CUT_DECISION,  /* the connection is cut, before or after the statements are sent */
