@@ -23,6 +23,7 @@ enum pg_fault {
     /* While it is decided whether a COMMIT without an answer was carried out: */
     PG_FAULT_CUT_DECISION,  /* the connection is cut, before or after the statements are sent */
     PG_FAULT_WARN_DECISION, /* PostgreSQL warns when the decision is committed */
+    PG_FAULT_WARN_BEAT,     /* PostgreSQL warns when a heartbeat is committed */
     PG_FAULT_COUNT
 };
 /* For tests: injects the fault at every nth opportunity from now on; 0: never. */
