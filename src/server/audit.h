@@ -4,7 +4,7 @@
 #ifndef GRAMME_SERVER_AUDIT_H
 #define GRAMME_SERVER_AUDIT_H
 
-#include "err/err.h"
+#include "api/api.h"
 
 struct audit;
 
@@ -24,10 +24,10 @@ struct audit_entry {
     struct str source;    /* the client's address */
     struct str service;   /* "dynamodb", "sts", "gramme" */
     struct str operation; /* STR_NULL: none */
-    /* ARN or name, of the last denied resource if one was denied; STR_NULL: not known */
+    /* ARN or name, of the first denied resource if one was denied; STR_NULL: not known */
     struct str resource;
-    const struct str *resources; /* all of them, if there are several */
-    size_t resource_count;
+    struct resource_list resources; /* all of them; written if there are several */
+    struct resource_list denied;    /* all that policies denied; likewise */
     /* Name of the error; STR_NULL: success. If only a statement of BatchExecuteStatement was
      * denied: the error of the statement. */
     struct str error;

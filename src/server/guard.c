@@ -137,7 +137,6 @@ bool guard_check(struct guard *guard, struct http_exchange *exchange, struct str
 {
     out->directory = NULL;
     out->warning = ERR_NONE;
-    out->denied = STR_NULL;
     if (!auth_mode_checks(guard->options.mode)) {
         return check_presence(guard, exchange, err);
     }
@@ -284,7 +283,6 @@ static bool refused(const struct api_guard *api, const struct policy_request *re
         err_set_str(&err, ERR_ACCESS_DENIED, text);
     }
     guard_log_refusal(call->guard, call->exchange, request->action, &err);
-    call->caller->denied = request->resource;
     if (call->guard->options.mode == AUTH_ON) {
         return false;
     }

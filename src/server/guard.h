@@ -61,15 +61,14 @@ struct guarded_call {
     struct str values[CONTEXT_KEY_COUNT];
     struct guard_texts texts;
 };
-/* Fills *out for a caller of guard_check(); `caller` must outlive *out. A denial sets
- * caller->denied, and in the mode AUTH_WARN caller->warning. */
+/* Fills *out for a caller of guard_check(); `caller` must outlive *out. In the mode AUTH_WARN a
+ * denial sets caller->warning. */
 void guard_begin_call(struct guard *guard, struct http_exchange *exchange,
                       struct auth_caller *caller, struct guarded_call *out);
 
 /* Returns whether policies allow a caller an action that is not an operation of DynamoDB, such as
- * "gramme:GetInsight". A refusal sets caller->denied; in the mode AUTH_WARN it is only logged, and
- * sets caller->warning. A caller without a directory is allowed everything. False: *err is
- * AccessDenied. */
+ * "gramme:GetInsight". In the mode AUTH_WARN a refusal is only logged, and sets caller->warning. A
+ * caller without a directory is allowed everything. False: *err is AccessDenied. */
 MUST_USE bool guard_allow(struct guard *guard, struct http_exchange *exchange,
                           struct auth_caller *caller, struct str action, struct err *err);
 
