@@ -1,5 +1,5 @@
 /* The audit log. Each line is one write() to a file that is open for appending, so lines of several
- * threads do not mix. Called by route.c on the thread of a request. */
+ * threads do not mix. Called by route.c on the thread of a request, and by serve.c. */
 #include "server/audit.h"
 
 #include <errno.h>
@@ -142,6 +142,7 @@ void audit_write(struct audit *audit, const struct audit_entry *entry)
     write_list(&line, "denied", &entry->denied);
     buf_format(&line, ",\"status\":%d", entry->status);
     write_member(&line, "error", entry->error);
+    write_member(&line, "reason", entry->reason);
     write_member(&line, "wouldBeRefused", entry->warning);
     write_member(&line, "requestId", entry->request_id);
     JSON_PUT(&line, "}\n");

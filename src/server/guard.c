@@ -189,8 +189,8 @@ static void set_key(struct guarded_call *call, enum context_key_id id, struct st
         (struct context_values){.values = &call->values[id], .count = 1, .is_present = true};
 }
 
-/* The client's address, IPv4 in its usual form. */
-static void write_peer(const uint8_t peer[16], char out[INET6_ADDRSTRLEN])
+/* IPv4 in its usual form. */
+void guard_write_peer(const uint8_t peer[16], char out[INET6_ADDRSTRLEN])
 {
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
     bool is_ipv4 = memcmp(peer, mapped, sizeof(mapped)) == 0;
@@ -201,7 +201,7 @@ static void write_peer(const uint8_t peer[16], char out[INET6_ADDRSTRLEN])
 struct str guard_peer(const struct http_exchange *exchange)
 {
     char *text = arena_bytes(exchange->arena, INET6_ADDRSTRLEN);
-    write_peer(exchange->peer, text);
+    guard_write_peer(exchange->peer, text);
     return str_from_c(text);
 }
 
@@ -223,7 +223,7 @@ static void update_texts(struct guard_texts *texts, int64_t second, const uint8_
     }
     if (texts->peer_text[0] == '\0' || memcmp(texts->peer, peer, sizeof(texts->peer)) != 0) {
         memcpy(texts->peer, peer, sizeof(texts->peer));
-        write_peer(peer, texts->peer_text);
+        guard_write_peer(peer, texts->peer_text);
     }
 }
 

@@ -90,6 +90,8 @@ void guard_leave(const struct guard_entry *entry);
  * when it has been sent. Call it just before http_reply(). */
 void guard_leave_when_sent(const struct guard_entry *entry, struct http_exchange *exchange);
 
+/* Writes the address of a client as text. `peer` as in struct http_exchange. */
+void guard_write_peer(const uint8_t peer[16], char out[INET6_ADDRSTRLEN]);
 /* Returns the address of the client as text, in the arena of the exchange. */
 MUST_USE struct str guard_peer(const struct http_exchange *exchange);
 /* Returns the access key that a request names, without a check of its signature; STR_NULL: none. */

@@ -54,6 +54,25 @@ void route_audit(struct router *router, struct http_exchange *exchange,
     audit_write(router->options.audit, &entry);
 }
 
+void router_note_client(void *context, const struct http_certificate *certificate)
+{
+    struct router *router = context;
+    char peer[INET6_ADDRSTRLEN];
+    guard_write_peer(certificate->peer, peer);
+    bool is_refused = certificate->refusal != NULL;
+    struct audit_entry entry = {
+        .source = str_from_c(peer),
+        .service = STR("tls"),
+        .operation = STR("ClientCertificate"),
+        .resource = certificate->subject,
+        .error = error_name(is_refused ? ERR_ACCESS_DENIED : ERR_NONE),
+        .reason = str_from_c(certificate->refusal),
+        .status = is_refused ? 403 : 200,
+        .is_change = true,
+    };
+    audit_write(router->options.audit, &entry);
+}
+
 /* Secrets ----------------------------------------------------------------------------------- */
 
 void route_begin_secret(struct http_exchange *exchange)

@@ -386,3 +386,33 @@ def test_one_bad_file_does_not_keep_the_others_from_being_read(users, tmp_path):
         with SignedClient(server.endpoint, key_id="AKIANEW") as root:
             root.ListTables()
         (tmp_path / "gone").chmod(0o700)
+
+
+def test_what_sighup_reads_again_is_recorded(tmp_path):
+    """In the new file, after the old one was renamed."""
+    own, config, audit = tmp_path / "users.json", tmp_path / "gramme.conf", tmp_path / "audit.log"
+    write_users(own, [("root", KEY_ID, SECRET, [])])
+    config.write_text(f"users = {own}\naudit = {audit}\nauth = on\n")
+    with Server("memory:", "--config", str(config)) as server:
+        def hangup():
+            audit.rename(audit.with_suffix(".1"))
+            server.process.send_signal(signal.SIGHUP)
+            poll(lambda: audit.exists() and len(audit.read_text().splitlines()) >= 2, 20, "the lines are written")
+            return [json.loads(line) for line in audit.read_text().splitlines()]
+        entries = hangup()
+        assert [short(entry) for entry in entries] == [
+            ("", "gramme", "Reload", "settings", 200, None), ("", "gramme", "Reload", "users", 200, None)]
+        assert all(set(entry) == {"time", "service", "operation", "resource", "status"} for entry in entries)
+        own.write_text("{")
+        config.write_text("nonsense = 1\n")
+        entries = hangup()
+        assert [(entry["resource"], entry["status"] >= 400, "error" in entry) for entry in entries] == [
+            ("settings", True, True), ("users", True, True)]
+        assert "nonsense" in entries[0]["reason"] and str(own) in entries[1]["reason"] and SECRET not in audit.read_text()
+
+
+def test_sighup_records_only_what_the_server_uses(start):
+    server = start("--auth", "off")
+    server.process.send_signal(signal.SIGHUP)
+    poll(lambda: "SIGHUP: log reopened" in server.log(), 20, "the files are read again")
+    assert [entry["resource"] for entry in server.entries()] == ["settings"]
