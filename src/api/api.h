@@ -51,6 +51,13 @@ struct api_guard {
 
 struct op;
 
+/* Resources that a call has asked the policies about, once each, for the audit log. */
+struct resource_list {
+    struct str *arns; /* or names; in the arena of the call */
+    size_t count;     /* at most RESOURCES_MAX: more than a valid request can name */
+};
+enum { RESOURCES_MAX = 128 };
+
 struct api_call {
     struct api_thread *thread;
     enum api_family family;
@@ -58,7 +65,7 @@ struct api_call {
     const struct op *op;  /* from api_find_operation(); NULL: api_run() calls it */
     struct str body;
     const struct api_guard *guard; /* NULL: everything is allowed */
-    bool notes_resources;          /* fill in `resource` and `resources` */
+    bool notes_resources;          /* fill in `resource`, `resources` and `denied` */
     /* The console reads or writes for its pages: the meter only counts the call, and nothing is
      * simulated for it */
     bool is_from_console;
@@ -83,12 +90,13 @@ struct api_call {
     struct err err;
     size_t out_start; /* out->len before the answer */
     bool only_reads;  /* the operation changes nothing */
-    /* For the audit log, if notes_resources is set, also without a guard: the last resource that
-     * the policies were asked about, and all of them, once each. */
+    /* For the audit log, if notes_resources is set: the last resource that the policies were asked
+     * about and all of them, also without a guard, and those that they denied. */
     struct str resource;
-    struct str *resources;
-    size_t resource_count;
-    bool is_authorized; /* the policies have been checked; used if there is a guard */
+    struct resource_list resources;
+    struct resource_list denied;
+    size_t denial_count; /* denied questions of a request that names several resources */
+    bool is_authorized;  /* the policies have been checked; used if there is a guard */
     /* The first ARN given as a TableName whose Region or account is another one; STR_NULL: none. */
     struct str foreign_arn;
     /* While another thread writes the answer, `out` points to `away_out` and home_out to the

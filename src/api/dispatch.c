@@ -157,6 +157,8 @@ void api_run(struct api_call *call)
     call->foreign_arn = STR_NULL;
     call->accesses = NULL;
     call->throttling = (struct throttling){0};
+    call->denied.count = 0; /* it may have run before, with other policies */
+    call->denial_count = 0;
     call->write_error_members = NULL;
     call->status = 200;
     call->only_reads = false;

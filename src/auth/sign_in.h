@@ -37,9 +37,7 @@ struct auth_caller {
     struct str access_key_id;
     uint64_t mentions; /* the union of policy_mentions() of identity policies, boundary and session
                           policy */
-    /* Set by guard.c. */
-    enum err_code warning; /* --auth warn: the error of a check that failed */
-    struct str denied;     /* the last resource that policies denied; STR_NULL: none */
+    enum err_code warning; /* set by guard.c; --auth warn: the error of a check that failed */
 };
 
 /* Drops the references of *caller. Does nothing if caller->directory is NULL. */

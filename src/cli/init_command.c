@@ -22,8 +22,8 @@ static void print_help(void)
            "  --account NUMBER         default 000000000000\n");
 }
 
-/* Writes a new master key to a file that did not exist. */
-static bool make_master_key(struct str path, struct err *err)
+/* Writes a new master key to a file, unless it exists. *out_is_new: it did not. */
+static bool make_master_key(struct str path, bool *out_is_new, struct err *err)
 {
     struct str name = arena_copy_c(err->arena, path);
     int fd = open(name.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -39,10 +39,13 @@ static bool make_master_key(struct str path, struct err *err)
     }
     text[2 * sizeof(bytes)] = '\n';
     size_t len = 2 * sizeof(bytes) + 1;
-    bool good = write(fd, text, len) == (ssize_t)len && fsync(fd) == 0;
+    *out_is_new = write(fd, text, len) == (ssize_t)len && fsync(fd) == 0;
+    if (!*out_is_new) {
+        err_set(err, ERR_INTERNAL, "cannot write %.*s: %s", STR_ARG(path), strerror(errno));
+        unlink(name.data);
+    }
     close(fd);
-    return good ||
-           err_set(err, ERR_INTERNAL, "cannot write %.*s: %s", STR_ARG(path), strerror(errno));
+    return *out_is_new;
 }
 
 static bool ask(const struct admin_arguments *arguments, const char *operation, const char *body,
@@ -51,8 +54,9 @@ static bool ask(const struct admin_arguments *arguments, const char *operation, 
     return admin_request(arguments, operation, str_from_c(body), answer, err);
 }
 
-/* Creates root with one new key; older keys of root are deleted. */
-static bool make_root(struct admin_arguments *arguments, struct err *err)
+/* Creates root with one new key; older keys of root are deleted. *out_uses_key: the store may hold
+ * a secret that the master key encrypts, also after a failure. */
+static bool make_root(struct admin_arguments *arguments, bool *out_uses_key, struct err *err)
 {
     struct str answer;
     struct err ignored = ERR_INIT(arguments->arena);
@@ -61,8 +65,11 @@ static bool make_root(struct admin_arguments *arguments, struct err *err)
     } else if (ignored.code != ERR_RESOURCE_NOT_FOUND) {
         return err_set_str(err, ignored.code, ignored.message);
     }
-    if (!ask(arguments, "CreateUser", "{\"UserName\":\"root\"}", &answer, err) ||
-        !ask(arguments, "CreateAccessKey", "{\"UserName\":\"root\"}", &answer, err)) {
+    if (!ask(arguments, "CreateUser", "{\"UserName\":\"root\"}", &answer, err)) {
+        return false;
+    }
+    *out_uses_key = true;
+    if (!ask(arguments, "CreateAccessKey", "{\"UserName\":\"root\"}", &answer, err)) {
         return false;
     }
     struct str id = admin_member(arguments->arena, answer, "AccessKeyId");
@@ -79,15 +86,22 @@ static bool run(const struct admin_arguments *given, struct err *err)
     if (str_is_null(arguments.store)) {
         arguments.store = STR("rocksdb:./data");
     }
+    bool is_new = false;
+    bool uses_key = false;
     if (getenv("GRAMME_MASTER_KEY") == NULL || arguments.master_key_file.len > 0) {
         if (arguments.master_key_file.len == 0) {
             arguments.master_key_file = STR("./gramme.key");
         }
-        if (!make_master_key(arguments.master_key_file, err)) {
+        if (!make_master_key(arguments.master_key_file, &is_new, err)) {
             return false;
         }
     }
-    return make_root(&arguments, err);
+    unsetenv("GRAMME_ROOT_ACCESS_KEY_ID"); /* else opening the store would create root with it */
+    bool good = make_root(&arguments, &uses_key, err);
+    if (is_new && !uses_key) { /* it is not the master key of this store */
+        unlink(arena_copy_c(arguments.arena, arguments.master_key_file).data);
+    }
+    return good;
 }
 
 int init_command(int argc, char **argv)

@@ -25,14 +25,18 @@ struct handshake_pool {
     pthread_t threads[];
 };
 
-/* Notes why the handshake failed, for the log. */
+/* Notes why the handshake failed, for the logs. */
 static void note_problem(struct tls *tls)
 {
     unsigned long code = ERR_peek_error();
     const char *reason = ERR_reason_error_string(code);
-    tls->is_plain_http =
-        ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) == SSL_R_HTTP_REQUEST;
-    snprintf(tls->problem, sizeof(tls->problem), "%s", reason != NULL ? reason : "unknown reason");
+    int number = ERR_GET_LIB(code) == ERR_LIB_SSL ? ERR_GET_REASON(code) : 0;
+    bool is_bad_certificate = number == SSL_R_CERTIFICATE_VERIFY_FAILED;
+    tls->is_plain_http = number == SSL_R_HTTP_REQUEST;
+    snprintf(tls->problem, sizeof(tls->problem), "%s%s%s",
+             reason != NULL ? reason : "unknown reason", is_bad_certificate ? ": " : "",
+             is_bad_certificate ? X509_verify_cert_error_string(SSL_get_verify_result(tls->ssl))
+                                : "");
 }
 
 static void take_step(struct tls *tls)
@@ -41,9 +45,11 @@ static void take_step(struct tls *tls)
     int result = SSL_do_handshake(tls->ssl);
     if (result == 1) {
         tls->stage = TLS_OPEN;
+        tls_note_client(tls);
     } else if (SSL_get_error(tls->ssl, result) != SSL_ERROR_WANT_READ) {
         tls->stage = TLS_BROKEN;
         note_problem(tls);
+        tls_note_client(tls);
     }
     ERR_clear_error();
 }

@@ -105,6 +105,18 @@ enum { HTTP_LISTENERS_MAX = 8 };
  * http_exchange. */
 typedef void http_tls_failure(const uint8_t peer[16], const char *why);
 
+/* The certificate of a client; see http_tls_options.client_ca_file. */
+struct http_certificate {
+    const uint8_t *peer; /* as in struct http_exchange */
+    /* The name of its subject as in RFC 2253, in ASCII and cut if it is long; STR_NULL: the client
+     * has shown no certificate, or one that cannot be read. */
+    struct str subject;
+    const char *refusal; /* why the client was refused; NULL: it was accepted */
+};
+/* Called on the thread of the connection when a client was accepted or refused by its certificate,
+ * also if the session is resumed. `context` is that of the handler. */
+typedef void http_tls_client(void *context, const struct http_certificate *certificate);
+
 struct http_options {
     struct str host; /* with `port`: the only listener, without TLS, if listener_count is 0 */
     int port;
@@ -134,9 +146,10 @@ struct http_options {
     size_t arena_bytes_max; /* of one exchange; 0: no limit */
     struct http_busy busy;
 
-    http_tls_failure *tls_failure; /* may be NULL */
-    http_failure *failure;         /* NULL: one line of plain text */
-    http_head_check *head_check;   /* may be NULL */
+    http_tls_failure *tls_failure; /* may be NULL, like the next */
+    http_tls_client *tls_client;
+    http_failure *failure;       /* NULL: one line of plain text */
+    http_head_check *head_check; /* may be NULL */
 };
 
 /* Returns the defaults, which are those of the service where it has limits; host 127.0.0.1, port

@@ -147,6 +147,49 @@ static bool load_certificate(SSL_CTX *context, struct str cert, struct str key, 
     return true;
 }
 
+/* Client certificates ------------------------------------------------------------------------ */
+
+static char *subject_of(const X509 *certificate)
+{
+    enum { BYTES_MAX = 512 };
+    char *text = mem_zalloc(BYTES_MAX + 1);
+    BIO *bio = BIO_new(BIO_s_mem());
+    if (bio != NULL) {
+        X509_NAME_print_ex(bio, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
+        (void)BIO_read(bio, text, BYTES_MAX);
+        BIO_free(bio);
+    }
+    return text;
+}
+
+/* OpenSSL has checked a certificate of the client's chain. Notes the client's own if the check
+ * failed: OpenSSL does not keep it then. Returns the result of the check. */
+static int note_check(int is_good, X509_STORE_CTX *check)
+{
+    SSL *ssl = X509_STORE_CTX_get_ex_data(check, SSL_get_ex_data_X509_STORE_CTX_idx());
+    struct tls *tls = SSL_get_app_data(ssl);
+    const X509 *certificate = X509_STORE_CTX_get0_cert(check);
+    if (is_good == 0 && certificate != NULL && tls->subject == NULL) {
+        tls->subject = subject_of(certificate);
+    }
+    return is_good;
+}
+
+/* After a failure OpenSSL is still in the state of the message that it refuses. */
+void tls_note_client(struct tls *tls)
+{
+    if (SSL_get_verify_mode(tls->ssl) == SSL_VERIFY_NONE) {
+        return;
+    }
+    const X509 *certificate = SSL_get0_peer_certificate(tls->ssl);
+    if (certificate != NULL && tls->subject == NULL) {
+        tls->subject = subject_of(certificate);
+    }
+    OSSL_HANDSHAKE_STATE state = SSL_get_state(tls->ssl);
+    tls->is_client_refused =
+        tls->stage == TLS_BROKEN && (state == TLS_ST_SR_CERT || state == TLS_ST_SR_CERT_VRFY);
+}
+
 /* Clients must show a certificate that one of these authorities has signed. */
 static bool require_client_certificate(SSL_CTX *context, struct str ca, struct err *err)
 {
@@ -156,9 +199,11 @@ static bool require_client_certificate(SSL_CTX *context, struct str ca, struct e
         return fail(err, "cannot read the TLS client authorities", ca);
     }
     SSL_CTX_set_client_CA_list(context, names);
-    SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, note_check);
     return true;
 }
+
+/* Settings ----------------------------------------------------------------------------------- */
 
 /* Refuses a client that offers protocols, but not http/1.1 (RFC 7301). */
 static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_len,
@@ -252,6 +297,7 @@ struct tls *tls_create(struct conn *conn)
         return NULL;
     }
     SSL_set_bio(tls->ssl, bio, bio); /* takes it */
+    SSL_set_app_data(tls->ssl, tls);
     SSL_set_accept_state(tls->ssl);
     budget_init(&tls->budget, memory, 0);
     tls->kept.budget = tls->out.budget = tls->in_flight.budget = &tls->budget;
@@ -271,6 +317,7 @@ void tls_destroy(struct tls *tls)
     buf_finish(&tls->kept);
     buf_finish(&tls->out);
     buf_finish(&tls->in_flight);
+    mem_free(tls->subject);
     memory_pool_remove(loop_options(tls->conn->loop)->memory, TLS_CONN_BYTES);
     mem_free(tls);
 }

@@ -53,6 +53,10 @@ struct tls {
     struct tls *next_waiting;
     bool is_plain_http; /* TLS_BROKEN in a handshake: the client does not use TLS */
     char problem[120];  /* TLS_BROKEN in a handshake: the reason */
+    /* With client certificates, until options.tls_client was called: the name of the certificate's
+     * subject, owned, or NULL; and, if TLS_BROKEN, whether the certificate is the reason. */
+    char *subject;
+    bool is_client_refused;
 };
 
 /* tls.c */
@@ -61,6 +65,9 @@ struct tls {
 MUST_USE struct tls *tls_create(struct conn *conn);
 /* Frees it; tls_is_held() must be false. Accepts NULL. */
 void tls_destroy(struct tls *tls);
+/* A handshake has ended. If the server wants client certificates: sets tls->subject, and
+ * tls->is_client_refused if it has failed. Handshake thread. */
+void tls_note_client(struct tls *tls);
 
 /* tls_io.c: on the thread of the loop. */
 /* Creates the BIO through which OpenSSL reads tls->input and writes tls->sink. NULL: no memory. */

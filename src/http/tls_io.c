@@ -375,6 +375,24 @@ static void refuse_handshake(struct conn *conn)
     conn_linger(conn); /* so that the client gets the alert */
 }
 
+/* After a step of a handshake: reports the client's certificate if it was accepted or refused. */
+static void report_client(struct conn *conn)
+{
+    struct tls *tls = conn->tls;
+    http_tls_client *report = loop_options(conn->loop)->tls_client;
+    bool is_accepted = tls->stage == TLS_OPEN && tls->subject != NULL;
+    if (report != NULL && (is_accepted || tls->is_client_refused)) {
+        report(conn->loop->server->context,
+               &(struct http_certificate){.peer = conn->peer,
+                                          .subject = str_from_c(tls->subject),
+                                          .refusal = is_accepted ? NULL : tls->problem});
+    }
+    if (tls->stage != TLS_HANDSHAKE) {
+        mem_free(tls->subject);
+        tls->subject = NULL;
+    }
+}
+
 /* A handshake thread has done a step. */
 static void after_step(struct conn *conn)
 {
@@ -403,6 +421,9 @@ void tls_on_task(struct task *task)
     bool is_step = tls->is_away;
     tls->is_away = false;
     tls->is_posted = false;
+    if (is_step) {
+        report_client(conn);
+    }
     if (conn->is_gone) {
         conn_free_if_done(conn);
     } else if (is_step) {

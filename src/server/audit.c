@@ -1,5 +1,5 @@
 /* The audit log. Each line is one write() to a file that is open for appending, so lines of several
- * threads do not mix. Called by route.c on the thread of a request. */
+ * threads do not mix. Called by route.c on the thread of a request, and by serve.c. */
 #include "server/audit.h"
 
 #include <errno.h>
@@ -111,14 +111,17 @@ static void write_member(struct buf *out, const char *name, struct str text)
     }
 }
 
-static void write_resources(struct buf *out, const struct audit_entry *entry)
+static void write_list(struct buf *out, const char *name, const struct resource_list *list)
 {
-    write_member(out, "resource", entry->resource);
-    for (size_t i = 0; entry->resource_count > 1 && i < entry->resource_count; i++) {
-        buf_add(out, i == 0 ? STR(",\"resources\":[") : STR(","));
-        write_text(out, entry->resources[i]);
-        buf_add(out, i + 1 == entry->resource_count ? STR("]") : STR(""));
+    if (list->count < 2) {
+        return;
     }
+    buf_format(out, ",\"%s\":[", name);
+    for (size_t i = 0; i < list->count; i++) {
+        buf_add(out, i == 0 ? STR("") : STR(","));
+        write_text(out, list->arns[i]);
+    }
+    buf_add_char(out, ']');
 }
 
 void audit_write(struct audit *audit, const struct audit_entry *entry)
@@ -134,9 +137,12 @@ void audit_write(struct audit *audit, const struct audit_entry *entry)
     write_member(&line, "sourceIp", entry->source);
     write_member(&line, "service", entry->service);
     write_member(&line, "operation", entry->operation);
-    write_resources(&line, entry);
+    write_member(&line, "resource", entry->resource);
+    write_list(&line, "resources", &entry->resources);
+    write_list(&line, "denied", &entry->denied);
     buf_format(&line, ",\"status\":%d", entry->status);
     write_member(&line, "error", entry->error);
+    write_member(&line, "reason", entry->reason);
     write_member(&line, "wouldBeRefused", entry->warning);
     write_member(&line, "requestId", entry->request_id);
     JSON_PUT(&line, "}\n");

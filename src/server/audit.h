@@ -1,10 +1,11 @@
-/* server/audit.h: the audit log: one JSON object per line, for each refused request and each change
- * of tables, users, policies, the simulation or the clock, and with --audit-all for all requests.
- * It never contains item data. */
+/* server/audit.h: the audit log: one JSON object per line, for each refused request, each change of
+ * tables, users, policies, the simulation or the clock, each client certificate and each part of
+ * the configuration that SIGHUP reads again, and with --audit-all for all requests. It never
+ * contains item data. */
 #ifndef GRAMME_SERVER_AUDIT_H
 #define GRAMME_SERVER_AUDIT_H
 
-#include "err/err.h"
+#include "api/api.h"
 
 struct audit;
 
@@ -22,19 +23,20 @@ struct audit_entry {
     struct str caller;    /* ARN; STR_NULL: not known */
     struct str key_id;    /* as the request claims; STR_NULL: none */
     struct str source;    /* the client's address */
-    struct str service;   /* "dynamodb", "sts", "gramme" */
+    struct str service;   /* "dynamodb", "sts", "gramme", "http", "tls" */
     struct str operation; /* STR_NULL: none */
-    /* ARN or name, of the last denied resource if one was denied; STR_NULL: not known */
+    /* ARN or name, of the first denied resource if one was denied; STR_NULL: not known */
     struct str resource;
-    const struct str *resources; /* all of them, if there are several */
-    size_t resource_count;
+    struct resource_list resources; /* all of them; written if there are several */
+    struct resource_list denied;    /* all that policies denied; likewise */
     /* Name of the error; STR_NULL: success. If only a statement of BatchExecuteStatement was
      * denied: the error of the statement. */
     struct str error;
+    struct str reason;  /* more about `error` of what is no request; STR_NULL: none */
     struct str warning; /* --auth warn: the error with which `on` refuses it; STR_NULL: none */
     struct str request_id;
     int status;      /* HTTP */
-    bool is_change;  /* of tables, users or policies */
+    bool is_change;  /* of tables, users, policies or settings, or a client that connects */
     bool is_refusal; /* by a signature, a policy, a limit, or the names of host and origin */
 };
 

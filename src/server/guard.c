@@ -137,7 +137,6 @@ bool guard_check(struct guard *guard, struct http_exchange *exchange, struct str
 {
     out->directory = NULL;
     out->warning = ERR_NONE;
-    out->denied = STR_NULL;
     if (!auth_mode_checks(guard->options.mode)) {
         return check_presence(guard, exchange, err);
     }
@@ -190,8 +189,8 @@ static void set_key(struct guarded_call *call, enum context_key_id id, struct st
         (struct context_values){.values = &call->values[id], .count = 1, .is_present = true};
 }
 
-/* The client's address, IPv4 in its usual form. */
-static void write_peer(const uint8_t peer[16], char out[INET6_ADDRSTRLEN])
+/* IPv4 in its usual form. */
+void guard_write_peer(const uint8_t peer[16], char out[INET6_ADDRSTRLEN])
 {
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
     bool is_ipv4 = memcmp(peer, mapped, sizeof(mapped)) == 0;
@@ -202,7 +201,7 @@ static void write_peer(const uint8_t peer[16], char out[INET6_ADDRSTRLEN])
 struct str guard_peer(const struct http_exchange *exchange)
 {
     char *text = arena_bytes(exchange->arena, INET6_ADDRSTRLEN);
-    write_peer(exchange->peer, text);
+    guard_write_peer(exchange->peer, text);
     return str_from_c(text);
 }
 
@@ -224,7 +223,7 @@ static void update_texts(struct guard_texts *texts, int64_t second, const uint8_
     }
     if (texts->peer_text[0] == '\0' || memcmp(texts->peer, peer, sizeof(texts->peer)) != 0) {
         memcpy(texts->peer, peer, sizeof(texts->peer));
-        write_peer(peer, texts->peer_text);
+        guard_write_peer(peer, texts->peer_text);
     }
 }
 
@@ -284,7 +283,6 @@ static bool refused(const struct api_guard *api, const struct policy_request *re
         err_set_str(&err, ERR_ACCESS_DENIED, text);
     }
     guard_log_refusal(call->guard, call->exchange, request->action, &err);
-    call->caller->denied = request->resource;
     if (call->guard->options.mode == AUTH_ON) {
         return false;
     }

@@ -61,15 +61,14 @@ struct guarded_call {
     struct str values[CONTEXT_KEY_COUNT];
     struct guard_texts texts;
 };
-/* Fills *out for a caller of guard_check(); `caller` must outlive *out. A denial sets
- * caller->denied, and in the mode AUTH_WARN caller->warning. */
+/* Fills *out for a caller of guard_check(); `caller` must outlive *out. In the mode AUTH_WARN a
+ * denial sets caller->warning. */
 void guard_begin_call(struct guard *guard, struct http_exchange *exchange,
                       struct auth_caller *caller, struct guarded_call *out);
 
 /* Returns whether policies allow a caller an action that is not an operation of DynamoDB, such as
- * "gramme:GetInsight". A refusal sets caller->denied; in the mode AUTH_WARN it is only logged, and
- * sets caller->warning. A caller without a directory is allowed everything. False: *err is
- * AccessDenied. */
+ * "gramme:GetInsight". In the mode AUTH_WARN a refusal is only logged, and sets caller->warning. A
+ * caller without a directory is allowed everything. False: *err is AccessDenied. */
 MUST_USE bool guard_allow(struct guard *guard, struct http_exchange *exchange,
                           struct auth_caller *caller, struct str action, struct err *err);
 
@@ -91,6 +90,8 @@ void guard_leave(const struct guard_entry *entry);
  * when it has been sent. Call it just before http_reply(). */
 void guard_leave_when_sent(const struct guard_entry *entry, struct http_exchange *exchange);
 
+/* Writes the address of a client as text. `peer` as in struct http_exchange. */
+void guard_write_peer(const uint8_t peer[16], char out[INET6_ADDRSTRLEN]);
 /* Returns the address of the client as text, in the arena of the exchange. */
 MUST_USE struct str guard_peer(const struct http_exchange *exchange);
 /* Returns the access key that a request names, without a check of its signature; STR_NULL: none. */

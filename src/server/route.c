@@ -179,14 +179,14 @@ static void reply_not_found(struct router *router, struct http_exchange *exchang
 static void audit_call(const struct routed_call *call, struct str request_id)
 {
     const struct api_call *api = &call->api;
-    bool is_denied = !str_is_null(call->caller.denied);
+    bool is_denied = api->denied.count > 0;
     bool is_refused = is_denied && call->caller.warning == ERR_NONE;
     struct route_audit facts = {
         .service = "dynamodb",
         .operation = api->operation,
-        .resource = is_denied ? call->caller.denied : api->resource,
+        .resource = is_denied ? api->denied.arns[0] : api->resource,
         .resources = api->resources,
-        .resource_count = api->resource_count,
+        .denied = api->denied,
         .error = is_refused ? ERR_ACCESS_DENIED : api->err.code,
         .is_change = api_is_administrative(api->op),
     };

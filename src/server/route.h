@@ -43,5 +43,7 @@ void router_handle(void *router, struct http_exchange *exchange);
 /* The http_head_check, with the same context: refuses requests with unknown access keys before
  * their bodies are read. */
 void router_check_head(void *router, struct http_exchange *exchange);
+/* The http_tls_client, with the same context: writes an entry to the audit log. */
+void router_note_client(void *router, const struct http_certificate *certificate);
 
 #endif

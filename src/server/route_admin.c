@@ -43,13 +43,32 @@ void route_audit(struct router *router, struct http_exchange *exchange,
         .operation = facts->operation,
         .resource = facts->resource,
         .resources = facts->resources,
-        .resource_count = facts->resource_count,
+        .denied = facts->denied,
         .error = error_name(facts->error),
         .warning = error_name(facts->warning),
         .request_id = request_id,
         .status = status,
         .is_change = facts->is_change,
         .is_refusal = is_refusal(facts->error),
+    };
+    audit_write(router->options.audit, &entry);
+}
+
+void router_note_client(void *context, const struct http_certificate *certificate)
+{
+    struct router *router = context;
+    char peer[INET6_ADDRSTRLEN];
+    guard_write_peer(certificate->peer, peer);
+    bool is_refused = certificate->refusal != NULL;
+    struct audit_entry entry = {
+        .source = str_from_c(peer),
+        .service = STR("tls"),
+        .operation = STR("ClientCertificate"),
+        .resource = certificate->subject,
+        .error = error_name(is_refused ? ERR_ACCESS_DENIED : ERR_NONE),
+        .reason = str_from_c(certificate->refusal),
+        .status = is_refused ? 403 : 200,
+        .is_change = true,
     };
     audit_write(router->options.audit, &entry);
 }

@@ -30,8 +30,8 @@ struct route_audit {
     const char *service;
     struct str operation;
     struct str resource;
-    const struct str *resources; /* all of them, if there are several */
-    size_t resource_count;
+    struct resource_list resources; /* all of them, if there are several */
+    struct resource_list denied;    /* likewise */
     enum err_code error;
     enum err_code warning; /* --auth warn: the error with which `on` refuses it */
     bool is_change;

@@ -2,7 +2,6 @@
  * everything in order. Runs on the main thread. */
 #include "server/serve.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
@@ -140,9 +139,8 @@ static void trim_memory(const struct memory_pool *memory, size_t *peak_bytes)
 /* Logs why a client could not connect, at level debug: any client can cause such lines. */
 static void log_tls_failure(const uint8_t peer[16], const char *why)
 {
-    char text[INET6_ADDRSTRLEN] = "?";
-    bool is_ipv4 = memcmp(peer, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12) == 0;
-    inet_ntop(is_ipv4 ? AF_INET : AF_INET6, is_ipv4 ? peer + 12 : peer, text, sizeof(text));
+    char text[INET6_ADDRSTRLEN];
+    guard_write_peer(peer, text);
     log_write(LOG_DEBUG, "server", "TLS handshake with %s failed: %s", text, why);
 }
 
@@ -154,6 +152,7 @@ static struct http_options http_options_of(struct server *server, const struct c
     memcpy(options.listeners, config->listeners, sizeof(options.listeners));
     options.listener_count = config->listener_count;
     options.tls_failure = log_tls_failure;
+    options.tls_client = router_note_client;
     options.thread_count = thread_count(config);
     options.connections_max = connections_max(config);
     options.rate_bytes_min = config->rate_bytes_min;
@@ -348,6 +347,7 @@ struct reloading {
     const struct config *running;
     struct config again;        /* the settings as they are now */
     const struct config *valid; /* these, or `running` if they have a mistake */
+    bool is_used;               /* the server uses the part that is read */
     struct arena *arena;
 };
 
@@ -374,6 +374,7 @@ static bool reload_certificates(struct reloading *reloading, struct err *err)
     if (!read_tls(reloading->valid, &tls, err)) {
         return false;
     }
+    reloading->is_used = tls != NULL;
     if (tls != NULL) {
         http_server_set_tls(reloading->server->http, tls);
     }
@@ -384,6 +385,7 @@ static bool reload_users(struct reloading *reloading, struct err *err)
 {
     struct users *users = &reloading->server->users;
     if (users->engine == NULL) {
+        reloading->is_used = false;
         return true;
     }
     /* Else users read before a change could replace those read after it. */
@@ -399,6 +401,22 @@ static bool reload_audit(struct reloading *reloading, struct err *err)
     return audit == NULL || audit_reopen(audit, err);
 }
 
+/* Records that a part was read again, or why it was not. */
+static void audit_reload(struct audit *audit, const char *what, const struct err *err)
+{
+    bool good = err->code == ERR_NONE;
+    struct audit_entry entry = {
+        .service = STR("gramme"),
+        .operation = STR("Reload"),
+        .resource = str_from_c(what),
+        .error = good ? STR_NULL : str_from_c(err_wire_name(err->code)),
+        .reason = good ? STR_NULL : err->message,
+        .status = good ? 200 : err_http_status(err->code),
+        .is_change = true,
+    };
+    audit_write(audit, &entry);
+}
+
 /* SIGHUP: opens the log files again, and applies the settings that can be changed in a running
  * server. What has a mistake stays as it is; the rest is read again nevertheless. */
 static void reload(struct server *server, const struct config *config)
@@ -406,10 +424,11 @@ static void reload(struct server *server, const struct config *config)
     static const struct {
         const char *what;
         bool (*run)(struct reloading *reloading, struct err *err);
+        bool is_audited;
     } parts[] = {
-        {"settings", reload_settings},         {"log file", reload_log_file},
-        {"certificates", reload_certificates}, {"users", reload_users},
-        {"audit file", reload_audit},
+        {"audit file", reload_audit, false}, /* first, so that it has the entries of the others */
+        {"settings", reload_settings, true},         {"log file", reload_log_file, false},
+        {"certificates", reload_certificates, true}, {"users", reload_users, true},
     };
     struct arena arena;
     arena_init(&arena);
@@ -417,10 +436,14 @@ static void reload(struct server *server, const struct config *config)
     bool good = true;
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         struct err err = ERR_INIT(&arena);
+        reloading.is_used = true;
         if (!parts[i].run(&reloading, &err)) {
             log_write(LOG_WARN, "server", "SIGHUP: not read again: %s: %.*s", parts[i].what,
                       STR_ARG(err.message));
             good = false;
+        }
+        if (parts[i].is_audited && reloading.is_used) {
+            audit_reload(server->audit, parts[i].what, &err);
         }
     }
     log_write(LOG_INFO, "server", "SIGHUP: %s",

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from installation import Installation, client, gramme, key_of
-from server import Server, program
+from server import Server, on_postgresql, program
 from signing import KEY_ID, SECRET, SignedClient
 from tables import table_request
 from wire import Refused
@@ -426,6 +426,39 @@ def test_init_again_replaces_the_keys_of_root(tmp_path):
     with installation.start() as server:
         assert lists(server, installation.root) == "UnrecognizedClientException"
         assert lists(server, again) is True
+
+
+def test_init_that_fails_leaves_no_master_key(tmp_path):
+    """The store has users under another master key, or a server has it open, or is no store."""
+    installation = Installation(tmp_path)
+    other = tmp_path / "other.key"
+    (tmp_path / "file").write_text("x")
+    with installation.start() as server:
+        gramme("init", *installation.store[:2], "--master-key-file", other, status=1)
+        assert not other.exists()
+        assert lists(server, installation.root) is True
+    rows = [(installation.store[1], "the master key is another one"), (f"rocksdb:{tmp_path}/file", "file"), ("nonsense:x", "nonsense")]
+    for environment in ({}, {"GRAMME_ROOT_ACCESS_KEY_ID": KEY_ID, "GRAMME_ROOT_SECRET_ACCESS_KEY": SECRET}):
+        for store, text in rows:
+            assert text in gramme("init", "--store", store, "--master-key-file", other, status=1, environment=environment)
+            assert not other.exists(), store
+    kept = pathlib.Path(installation.store[3]).read_text()
+    assert "nonsense" in gramme("init", "--store", "nonsense:x", *installation.store[2:], status=1)
+    assert pathlib.Path(installation.store[3]).read_text() == kept  # it was there before
+    again = key_of(gramme("init", *installation.store))
+    with installation.start() as server:
+        assert lists(server, again) is True
+
+
+def test_the_key_from_init_is_the_only_one_of_root(tmp_path):
+    """Also if the environment has one, which a server would use at its first start."""
+    store = ("--store", on_postgresql(f"rocksdb:{tmp_path}/data"), "--master-key-file", tmp_path / "master.key")
+    given = {"GRAMME_ROOT_ACCESS_KEY_ID": KEY_ID, "GRAMME_ROOT_SECRET_ACCESS_KEY": SECRET}
+    printed = gramme("init", *store, environment=given, all_output=True)
+    assert "older keys" not in printed
+    with Server(f"rocksdb:{tmp_path}/data", "--auth", "on", "--master-key-file", str(tmp_path / "master.key")) as server:
+        assert lists(server, key_of(printed)) is True
+        assert lists(server, {"AWS_ACCESS_KEY_ID": KEY_ID, "AWS_SECRET_ACCESS_KEY": SECRET}) == "UnrecognizedClientException"
 
 
 def test_another_master_key_opens_nothing(tmp_path):

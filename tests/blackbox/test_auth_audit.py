@@ -221,6 +221,83 @@ def test_a_denied_statement_of_a_batch_is_recorded(start, mode, everything):
         assert found == ([] if mode == "off" else wanted)
 
 
+TABLES = ("One", "Two", "Three", "Four")
+KEY = {"pk": {"S": "a"}}
+
+
+def select(names):
+    return [{"Statement": f"SELECT * FROM {name} WHERE pk='a'"} for name in names]
+
+
+NAMING = {  # requests that name several tables; carl may do PartiQLSelect on One, and nothing else
+    "BatchExecuteStatement": lambda db, names: db.BatchExecuteStatement(Statements=select(names)),
+    "ExecuteTransaction": lambda db, names: db.ExecuteTransaction(TransactStatements=select(names)),
+    "BatchGetItem": lambda db, names: db.BatchGetItem(RequestItems={name: {"Keys": [KEY]} for name in names}),
+    "BatchWriteItem": lambda db, names: db.BatchWriteItem(RequestItems={name: [{"PutRequest": {"Item": KEY}}] for name in names}),
+    "TransactGetItems": lambda db, names: db.TransactGetItems(
+        TransactItems=[{"Get": {"TableName": name, "Key": KEY}} for name in names]),
+    "TransactWriteItems": lambda db, names: db.TransactWriteItems(
+        TransactItems=[{"Delete": {"TableName": name, "Key": KEY}} for name in names]),
+}
+
+
+@pytest.mark.parametrize("operation", NAMING)
+def test_all_denied_resources_of_a_request_are_named(start, operation):
+    """The error still names the first one only, and the log and the metrics count one refusal for one error."""
+    server = start("--auth", "on")
+    with as_user(server, "root") as root:
+        for name in TABLES:
+            root.CreateTable(**table_request(name))
+    server.entries()
+    allowed = ["One"] if "Execute" in operation else []
+    denied = [ARN + name for name in ("Two", "Three", "Four")]
+    is_batch = operation == "BatchExecuteStatement"
+    with as_user(server, "carl") as carl:
+        if is_batch:
+            answers = NAMING[operation](carl, ["Two", "One", "Three", "Four"])["Responses"]
+            assert ["Error" in answer for answer in answers] == [True, False, True, True]
+        else:
+            with pytest.raises(Refused) as caught:
+                NAMING[operation](carl, ["Two", *allowed, "Three", "Four"])
+            assert caught.value.type == "AccessDeniedException"
+            assert "table/Two" in caught.value.message and "Three" not in caught.value.message
+        with pytest.raises(Refused):
+            carl.GetItem(TableName="Two", Key=KEY)
+    several, one = server.entries()
+    assert short(several) == ("carl", "dynamodb", operation, denied[0], 200 if is_batch else 400, "AccessDeniedException")
+    assert several["denied"] == denied
+    assert several["resources"] == [denied[0], *(ARN + name for name in allowed), *denied[1:]]
+    assert one["resource"] == denied[0] and "denied" not in one and "resources" not in one
+    assert metrics(server)["policy"] == (3 if is_batch else 1) + 1
+    assert server.log().count("refused: ") == (3 if is_batch else 1) + 1
+
+
+def test_warn_names_all_resources_that_on_would_deny(start):
+    server = start("--auth", "warn")
+    with as_user(server, "root") as root:
+        for name in TABLES:
+            root.CreateTable(**table_request(name))
+    server.entries()
+    with as_user(server, "carl") as carl:
+        for operation in NAMING:
+            NAMING[operation](carl, ["Two", "Three"])
+    for entry in server.entries():
+        assert (entry["resource"], entry["denied"], entry["wouldBeRefused"]) == (
+            ARN + "Two", [ARN + "Two", ARN + "Three"], "AccessDeniedException"), entry
+
+
+def test_the_list_of_denied_resources_is_bounded(start):
+    """Policies decide before it is checked how many items a request has."""
+    server = start("--auth", "on")
+    with as_user(server, "carl") as carl:
+        for count in (100, 5000):
+            for operation in ("BatchGetItem", "TransactGetItems"):
+                with pytest.raises(Refused) as caught:
+                    NAMING[operation](carl, [f"Table{number}" for number in range(count)])
+                assert caught.value.type == "AccessDeniedException"
+    assert [len(entry["denied"]) for entry in server.entries()] == [100, 100, 128, 128]
+
+
 def metrics(server):
     """The refusals that /metrics counts; asked with the key of root."""
     headers = {"host": f"127.0.0.1:{server.port}", "x-amz-date": now()}
@@ -309,3 +386,33 @@ def test_one_bad_file_does_not_keep_the_others_from_being_read(users, tmp_path):
         with SignedClient(server.endpoint, key_id="AKIANEW") as root:
             root.ListTables()
         (tmp_path / "gone").chmod(0o700)
+
+
+def test_what_sighup_reads_again_is_recorded(tmp_path):
+    """In the new file, after the old one was renamed."""
+    own, config, audit = tmp_path / "users.json", tmp_path / "gramme.conf", tmp_path / "audit.log"
+    write_users(own, [("root", KEY_ID, SECRET, [])])
+    config.write_text(f"users = {own}\naudit = {audit}\nauth = on\n")
+    with Server("memory:", "--config", str(config)) as server:
+        def hangup():
+            audit.rename(audit.with_suffix(".1"))
+            server.process.send_signal(signal.SIGHUP)
+            poll(lambda: audit.exists() and len(audit.read_text().splitlines()) >= 2, 20, "the lines are written")
+            return [json.loads(line) for line in audit.read_text().splitlines()]
+        entries = hangup()
+        assert [short(entry) for entry in entries] == [
+            ("", "gramme", "Reload", "settings", 200, None), ("", "gramme", "Reload", "users", 200, None)]
+        assert all(set(entry) == {"time", "service", "operation", "resource", "status"} for entry in entries)
+        own.write_text("{")
+        config.write_text("nonsense = 1\n")
+        entries = hangup()
+        assert [(entry["resource"], entry["status"] >= 400, "error" in entry) for entry in entries] == [
+            ("settings", True, True), ("users", True, True)]
+        assert "nonsense" in entries[0]["reason"] and str(own) in entries[1]["reason"] and SECRET not in audit.read_text()
+
+
+def test_sighup_records_only_what_the_server_uses(start):
+    server = start("--auth", "off")
+    server.process.send_signal(signal.SIGHUP)
+    poll(lambda: "SIGHUP: log reopened" in server.log(), 20, "the files are read again")
+    assert [entry["resource"] for entry in server.entries()] == ["settings"]

@@ -487,6 +487,60 @@ def test_client_certificates(authority, certificate, directory, version):
             assert client.ListTables() == {"TableNames": []}
 
 
+@pytest.mark.parametrize("version", VERSIONS, ids=str)
+def test_client_certificates_are_recorded(authority, certificate, directory, version, tmp_path):
+    """Accepted ones, also in a resumed session, and refused ones; not clients of other listeners."""
+    ours, theirs = authority.make("known"), Authority(directory, "Outsider").make("outsider")
+    audit = tmp_path / "audit.log"
+    with TlsServer(certificate, "--tls-client-ca", str(authority.file), "--audit", str(audit)) as started:
+        context = client_context(authority, version, ours)
+        with Client(started.tls_endpoint, tls=context) as client:
+            client.ListTables()
+            client.ListTables()
+            session = client.connection.socket.session
+        with context.wrap_socket(socket.create_connection(("127.0.0.1", started.tls_port), 30), server_hostname="127.0.0.1",
+                                 session=session) as again:
+            assert again.session_reused
+            again.sendall(request_bytes("127.0.0.1", "ListTables", b"{}"))
+            assert again.recv(1000).startswith(b"HTTP/1.1 200 OK\r\n")
+        for other in (None, theirs):
+            with pytest.raises((ssl.SSLError, ConnectionError)), \
+                    Client(started.tls_endpoint, tls=client_context(authority, version, other)) as client:
+                client.ListTables()
+        plain = socket.create_connection(("127.0.0.1", started.tls_port), 30)  # does not come so far
+        plain.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        assert plain.recv(1000)
+        plain.close()
+        with Client(started.endpoint) as client:
+            client.ListTables()
+        poll(lambda: len(audit.read_text().splitlines()) >= 4, 20, "the lines are written")
+    entries = [json.loads(line) for line in audit.read_text().splitlines()]
+    assert {(entry["service"], entry["operation"], entry["sourceIp"]) for entry in entries} == {("tls", "ClientCertificate", "127.0.0.1")}
+    assert [(entry.get("resource"), entry["status"], entry.get("error")) for entry in entries] == [
+        ("CN=known", 200, None), ("CN=known", 200, None), (None, 403, "AccessDeniedException"),
+        ("CN=outsider", 403, "AccessDeniedException")]
+    reasons = [entry.get("reason") for entry in entries]
+    assert reasons[:3] == [None, None, "peer did not return a certificate"]
+    assert reasons[3].startswith("certificate verify failed: ")
+
+
+def test_reloads_of_certificates_are_recorded(authority, directory, tmp_path):
+    current, audit = (directory / "noted.crt", directory / "noted.key"), tmp_path / "audit.log"
+    for source, target in zip(authority.make("noted-first"), current):
+        target.write_bytes(source.read_bytes())
+        target.chmod(0o600)
+    with TlsServer(current, "--audit", str(audit)) as started:
+        assert serves(started, client_context(authority))  # without --tls-client-ca there is no line
+        for count in (1, 2):
+            started.process.send_signal(signal.SIGHUP)
+            poll(lambda: len(audit.read_text().splitlines()) == 2 * count, 30, "the lines are written")
+            current[0].write_text("nonsense")
+    entries = [json.loads(line) for line in audit.read_text().splitlines()]
+    assert [(entry["operation"], entry["resource"], entry["status"]) for entry in entries] == [
+        ("Reload", "settings", 200), ("Reload", "certificates", 200), ("Reload", "settings", 200), ("Reload", "certificates", 500)]
+    assert "cannot read the TLS certificate" in entries[3]["reason"]
+
+
 def serial_at(port):
     return ssl.get_server_certificate(("127.0.0.1", port))
 

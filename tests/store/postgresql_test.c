@@ -186,6 +186,35 @@ static void bad_pages_are_read_again(void **state)
     pg_fault_every(fixture->inner, PG_FAULT_BAD_PAGE, 0);
 }
 
+/* Returns how often the fault was injected since the last call with the same count. */
+static uint64_t new_faults(struct fixture *fixture, enum pg_fault fault, uint64_t *count)
+{
+    uint64_t before = *count;
+    *count = pg_fault_count(fixture->inner, fault);
+    return *count - before;
+}
+
+/* What fails at once each time is repeated until the deadline, but not all the time. */
+static void failed_reads_are_repeated_with_pauses(void **state)
+{
+    enum { ATTEMPTS_MIN = 4, ATTEMPTS_MAX = 20 };
+    struct fixture *fixture = *state;
+    struct client *client = client_create(fixture);
+    struct str key = key_number(&client->arena, SPACE, 0, 1);
+    struct range_spec all = {.lo = key_number(&client->arena, SPACE, 0, 0),
+                             .hi = key_number(&client->arena, SPACE, 0, 9)};
+    struct str row;
+    uint64_t count = 0;
+    client_put(client, key, STR("v"));
+    pg_fault_every(fixture->inner, PG_FAULT_BAD_PAGE, 1);
+    assert_int_equal(client_range(client, all).status, STORE_FAILED);
+    assert_in_range(new_faults(fixture, PG_FAULT_BAD_PAGE, &count), ATTEMPTS_MIN, ATTEMPTS_MAX);
+    assert_int_equal(client_get_many(client, &key, 1, false, &row), STORE_FAILED);
+    assert_in_range(new_faults(fixture, PG_FAULT_BAD_PAGE, &count), ATTEMPTS_MIN, ATTEMPTS_MAX);
+    pg_fault_every(fixture->inner, PG_FAULT_BAD_PAGE, 0);
+    assert_true(str_eq(client_get(client, key), STR("v")));
+}
+
 /* Slow evaluations ------------------------------------------------------------------------- */
 
 struct slow_update {
@@ -326,6 +355,37 @@ static void transfers_are_led_by_a_member_that_does_them(void **state)
     fixture_close(&joined[1]);
 }
 
+static void wait_for_slowest(const struct store *store, uint64_t seen)
+{
+    int64_t start_us = clock_monotonic_us();
+    while (store_slowest(store).seen != seen) {
+        assert_true(clock_monotonic_us() - start_us < (int64_t)20 * 1000 * 1000);
+        usleep(10000);
+    }
+}
+
+/* PostgreSQL confirms every second heartbeat only. So no heartbeat after the list in which the
+ * other member is missing is confirmed, and a failover might bring that member back. */
+static void members_that_are_gone_count_until_a_heartbeat_confirms_it(void **state)
+{
+    enum { WARNINGS = 4 };
+    struct fixture *fixture = *state;
+    struct fixture joined = {.variant = &on_postgresql};
+    fixture_join(&joined);
+    store_announce(fixture->inner, (struct store_progress){.seen = 5, .settled = 5});
+    store_announce(joined.inner, (struct store_progress){.seen = 3, .settled = 3});
+    wait_for_slowest(fixture->inner, 3);
+    pg_fault_every(fixture->inner, PG_FAULT_WARN_BEAT, 2);
+    fixture_close(&joined);
+    uint64_t before = pg_fault_count(fixture->inner, PG_FAULT_WARN_BEAT);
+    while (pg_fault_count(fixture->inner, PG_FAULT_WARN_BEAT) < before + WARNINGS) {
+        assert_int_equal(store_slowest(fixture->inner).seen, 3);
+        usleep(1000);
+    }
+    pg_fault_every(fixture->inner, PG_FAULT_WARN_BEAT, 0);
+    wait_for_slowest(fixture->inner, 5);
+}
+
 static bool open_as(struct str owner, bool claims, struct store **out)
 {
     struct arena arena;
@@ -439,7 +499,9 @@ int main(void)
         POSTGRESQL_TEST(transfers_are_led_by_a_member_that_does_them),
         POSTGRESQL_TEST(a_store_belongs_to_whom_claims_it),
         POSTGRESQL_TEST(ranges_do_not_read_many_large_rows_at_once),
+        POSTGRESQL_TEST(members_that_are_gone_count_until_a_heartbeat_confirms_it),
         POSTGRESQL_TEST(bad_pages_are_read_again),
+        POSTGRESQL_TEST(failed_reads_are_repeated_with_pauses),
         cmocka_unit_test_setup_teardown(cut_slow_evaluations_are_repeated, set_up_slow, tear_down),
     };
     return cmocka_run_group_tests_name("postgresql", tests, NULL, NULL);

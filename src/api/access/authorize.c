@@ -102,10 +102,39 @@ static void fill_context(struct question *question, uint64_t mentions)
     }
 }
 
+/* Adds a resource to a list that does not contain it. */
+static void note_resource(struct api_call *call, struct resource_list *list, struct str resource)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (str_eq(list->arns[i], resource)) {
+            return;
+        }
+    }
+    if (list->count == RESOURCES_MAX) {
+        return;
+    }
+    if ((list->count & (list->count - 1)) == 0) { /* full: 0, 1, 2, 4, ... */
+        struct str *more = ARENA_ARRAY(call->arena, struct str, list->count * 2 + 1);
+        if (list->count > 0) {
+            memcpy(more, list->arns, list->count * sizeof(*more));
+        }
+        list->arns = more;
+    }
+    list->arns[list->count++] = resource;
+}
+
+/* Sets *err, unless an earlier question of the request was denied. */
 static bool refuse(const struct question *question, const struct policy_request *request,
                    const struct policy_decision *decision, struct err *err)
 {
-    const struct api_guard *guard = question->call->guard;
+    struct api_call *call = question->call;
+    const struct api_guard *guard = call->guard;
+    if (call->notes_resources) {
+        note_resource(call, &call->denied, request->resource);
+    }
+    if (err->code != ERR_NONE) {
+        return false;
+    }
     struct str text = policy_denial_text(guard->policies, decision, request);
     if (guard->refused != NULL && guard->refused(guard, request, decision, text)) {
         return true; /* `--auth warn`: denials are only logged */
@@ -153,32 +182,14 @@ static struct policy_decision decide(struct question *question, const struct pol
     return decision;
 }
 
-/* Adds the resource of a question to those of the call. */
-static void note_resource(struct api_call *call, struct str resource)
-{
-    call->resource = resource;
-    for (size_t i = 0; i < call->resource_count; i++) {
-        if (str_eq(call->resources[i], resource)) {
-            return;
-        }
-    }
-    if ((call->resource_count & (call->resource_count - 1)) == 0) { /* full: 0, 1, 2, 4, ... */
-        struct str *more = ARENA_ARRAY(call->arena, struct str, call->resource_count * 2 + 1);
-        if (call->resource_count > 0) {
-            memcpy(more, call->resources, call->resource_count * sizeof(*more));
-        }
-        call->resources = more;
-    }
-    call->resources[call->resource_count++] = resource;
-}
-
 /* Decides one question. The table need not exist. */
-static bool ask(struct question *question, struct err *err)
+static bool decide_one(struct question *question, struct err *err)
 {
     struct api_call *call = question->call;
     call->is_authorized = true; /* or denied: *err is set */
     if (UNLIKELY(call->notes_resources)) {
-        note_resource(call, resource_of(question));
+        call->resource = resource_of(question);
+        note_resource(call, &call->resources, call->resource);
     }
     if (call->guard == NULL) {
         return true;
@@ -192,6 +203,16 @@ static bool ask(struct question *question, struct err *err)
     table_release(question->description);
     question->description = NULL;
     return is_allowed;
+}
+
+/* Asks a question of a request that may have several. False: the request is denied, and *err says
+ * so; other questions need not be asked. For the audit log they are, so that it can name all denied
+ * resources: then the result is true, and ask_all() finds *err. */
+static bool ask(struct question *question, struct err *err)
+{
+    struct api_call *call = question->call;
+    return decide_one(question, err) ||
+           (call->notes_resources && ++call->denial_count < RESOURCES_MAX);
 }
 
 bool authorize_allows_under(struct api_call *call, const char *action, const struct arn *arn,
@@ -540,7 +561,7 @@ static bool ask_transaction(struct question *question)
     return true;
 }
 
-static bool authorize(struct api_call *call, const struct shape *shape, const void *request)
+static bool ask_all(struct api_call *call, const struct shape *shape, const void *request)
 {
     struct question question = begin(call, shape, request);
     switch (call->op->resource) {
@@ -591,6 +612,11 @@ static bool authorize(struct api_call *call, const struct shape *shape, const vo
     return err_set(&call->err, ERR_INTERNAL, "%s", "");
 }
 
+static bool authorize(struct api_call *call, const struct shape *shape, const void *request)
+{
+    return ask_all(call, shape, request) && call->err.code == ERR_NONE;
+}
+
 bool api_decode(struct api_call *call, const struct shape *shape, void *out)
 {
     return wire_decode_with(call->arena, shape, call->body, call, out, &call->err) &&
@@ -618,7 +644,7 @@ bool authorize_statement(struct api_call *call, const struct statement_question 
         .enclosing = asked->enclosing,
         .statement = asked,
     };
-    return ask(&question, err);
+    return decide_one(&question, err);
 }
 
 /* Resource policies ------------------------------------------------------------------------- */

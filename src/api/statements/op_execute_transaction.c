@@ -104,16 +104,18 @@ static bool check_mixture(struct execute_transaction *op)
     return true;
 }
 
-/* Authorizes each statement. One denied statement fails the request. */
+/* Authorizes each statement. One denied statement fails the request; those behind it are asked
+ * about for the audit log. */
 static bool authorize(struct execute_transaction *op)
 {
-    for (size_t i = 0; i < op->count; i++) {
-        if (!partiql_authorize(op->call, &op->statements[i], "ExecuteTransaction",
-                               &op->call->err)) {
-            return false;
-        }
+    struct api_call *call = op->call;
+    bool is_allowed = true;
+    for (size_t i = 0; i < op->count && (is_allowed || call->notes_resources); i++) {
+        is_allowed =
+            partiql_authorize(call, &op->statements[i], "ExecuteTransaction", &call->err) &&
+            is_allowed;
     }
-    return true;
+    return is_allowed;
 }
 
 static bool check_request(struct execute_transaction *op)

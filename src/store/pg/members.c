@@ -90,6 +90,17 @@ static void renew_lease(struct members *members, int64_t start_ns, struct store_
     pthread_mutex_unlock(&members->mutex);
 }
 
+/* Shows that members which are not listed any more cannot come back by a failover: see members.h.
+ */
+static bool confirm_list(struct members *members, struct store_progress progress)
+{
+    if (members->must_confirm && members_beat(members, progress) != 1) {
+        return false;
+    }
+    members->must_confirm = false;
+    return true;
+}
+
 static bool round_of_beats(struct members *members)
 {
     int64_t start_ns = clock_monotonic_ns();
@@ -109,7 +120,8 @@ static bool round_of_beats(struct members *members)
         atomic_store(&members->lease_until_ns, 0);
         return members_join(members);
     }
-    if (renewed < 0 || !members_list(members) || !members_list_sessions(members)) {
+    if (renewed < 0 || !members_list(members) || !confirm_list(members, progress) ||
+        !members_list_sessions(members)) {
         return false;
     }
     if (must_begin && !begin_watching(members)) {

@@ -8,6 +8,12 @@
  * of them can commit, because the marker row is missing. So an excluded member neither answers nor
  * writes. It may join again under another number.
  *
+ * An exclusion can be read before the standby has it: for good if its wait for the standby is
+ * cancelled, which PostgreSQL reports only to the member that excludes. A failover may then undo
+ * it, and the excluded member renews its lease. So a member that finds others gone sends another
+ * heartbeat before it relies on that: when PostgreSQL has confirmed it without a warning, the
+ * standby has every earlier commit, too.
+ *
  * A process that has ended is detected sooner: each member holds an advisory lock in the session
  * that sends its heartbeats, and stops serving when that session ends. If the lock is free for
  * MEMBERS_GONE_NS, the member is excluded. */

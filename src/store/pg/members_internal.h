@@ -33,6 +33,8 @@ struct members {
     size_t other_count;
     size_t other_capacity;
     bool has_joined;
+    /* Members may have left since the last list that a heartbeat has confirmed: see members.h. */
+    bool must_confirm;
 
     atomic_uint_least64_t number;
     /* The number under which updates are written. After the process has joined again it is the old
@@ -83,7 +85,7 @@ MUST_USE int members_beat(struct members *members, struct store_progress progres
 void members_leave(struct members *members);
 
 /* others.c: on the members thread, and in members_open(). */
-/* Reads the rows of all members; those without a row are forgotten. */
+/* Reads the rows of all members; those without a row are forgotten, and must_confirm is set. */
 MUST_USE bool members_list(struct members *members);
 /* Finds out which members hold their advisory locks. */
 MUST_USE bool members_list_sessions(struct members *members);

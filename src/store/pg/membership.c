@@ -118,6 +118,7 @@ bool members_join(struct members *members)
     atomic_store(&members->is_fenced, false);
     members->has_joined = true;
     members->other_count = 0;
+    members->must_confirm = true;
     return true;
 }
 
@@ -145,10 +146,11 @@ int members_beat(struct members *members, struct store_progress progress)
     struct own_key key;
     struct param params[] = {member_key(&key, OWN_MEMBER, atomic_load(&members->number)),
                              {row, sizeof(row)}};
-    return pg_run_strictly(
+    int renewed = pg_run_strictly(
         members->pq,
         "UPDATE gramme.kv SET wid = wid + 1, v = $2::bytea WHERE b = 77 AND k = $1::bytea", params,
         2);
+    return pg_fault_is_due(members->pg, PG_FAULT_WARN_BEAT) ? -1 : renewed;
 }
 
 void members_leave(struct members *members)

@@ -54,6 +54,7 @@ static void forget_unlisted(struct members *members)
     }
     if (kept < members->other_count) {
         chores_note_death(members->chores);
+        members->must_confirm = true;
     }
     members->other_count = kept;
 }

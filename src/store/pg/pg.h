@@ -18,11 +18,12 @@ enum pg_fault {
     PG_FAULT_IDLE,       /* and with 25P03: idle_in_transaction_session_timeout */
     PG_FAULT_WARNING,    /* PostgreSQL warns when it commits */
     PG_FAULT_CUT_READ,   /* the connection is cut while a read is under way */
-    PG_FAULT_BAD_PAGE,   /* a statement of a range fails with SQLSTATE XX001 */
+    PG_FAULT_BAD_PAGE,   /* a statement of a range, or that gets a row, fails with XX001 */
     PG_FAULT_CUT_EVAL,   /* the connection is cut while the slow thread evaluates an update */
     /* While it is decided whether a COMMIT without an answer was carried out: */
     PG_FAULT_CUT_DECISION,  /* the connection is cut, before or after the statements are sent */
     PG_FAULT_WARN_DECISION, /* PostgreSQL warns when the decision is committed */
+    PG_FAULT_WARN_BEAT,     /* PostgreSQL warns when a heartbeat is committed */
     PG_FAULT_COUNT
 };
 /* For tests: injects the fault at every nth opportunity from now on; 0: never. */

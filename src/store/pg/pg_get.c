@@ -48,7 +48,7 @@ static void end_attempt(struct get_job *job)
         finish(job, outcome(job));
         return;
     }
-    if (clock_monotonic_ns() >= job->deadline_ns || atomic_load(&job->pg->closing)) {
+    if (!pg_retry_allows(job->pg, &job->retry)) {
         finish(job, STORE_FAILED);
         return;
     }
@@ -68,7 +68,8 @@ static void take_row(struct conn *conn, void *owner, size_t tag, PGresult *resul
     (void)conn;
     struct get_job *job = owner;
     struct store_get *get = job->get;
-    bool ok = result != NULL && PQresultStatus(result) == PGRES_TUPLES_OK;
+    bool ok = result != NULL && PQresultStatus(result) == PGRES_TUPLES_OK &&
+              !pg_fault_is_due(job->pg, PG_FAULT_BAD_PAGE);
     if (ok && PQntuples(result) > 0 && !is_full(job)) {
         struct str row = str_make(PQgetvalue(result, 0, 0), (size_t)PQgetlength(result, 0, 0));
         job->bytes += row.len;
@@ -216,7 +217,7 @@ static void send_get(struct conn *conn, struct get_job *job)
 
 static void start_get(struct pg *pg, struct get_job *job)
 {
-    struct conn *conn = pg_pick_get_reader(pg);
+    struct conn *conn = pg_retry_waits(&job->retry) ? NULL : pg_pick_get_reader(pg);
     if (conn == NULL) {
         job->next = pg->waiting_gets;
         pg->waiting_gets = job;
@@ -232,7 +233,7 @@ static void start_get(struct pg *pg, struct get_job *job)
     }
 }
 
-/* Starts waiting gets if there is a connection; those whose deadline has passed fail. */
+/* Those whose deadline has passed fail if there is no connection. */
 void pg_start_waiting_gets(struct pg *pg)
 {
     struct get_job *job = pg->waiting_gets;
@@ -240,7 +241,7 @@ void pg_start_waiting_gets(struct pg *pg)
     int64_t now_ns = clock_monotonic_ns();
     while (job != NULL) {
         struct get_job *next = job->next;
-        if (pg_pick_reader(pg) == NULL && now_ns >= job->deadline_ns) {
+        if (pg_pick_reader(pg) == NULL && now_ns >= job->retry.deadline_ns) {
             finish(job, STORE_FAILED);
         } else {
             start_get(pg, job);
@@ -264,7 +265,7 @@ void pg_get(struct store *store, struct store_get *get)
     }
     struct get_job *job = ARENA_NEW(get->arena, struct get_job);
     *job = (struct get_job){.pg = pg, .get = get, .task.run = take_get};
-    job->deadline_ns = clock_monotonic_ns() + PG_PATIENCE_NS;
+    pg_retry_init(&job->retry);
     get->rows = ARENA_ARRAY(get->arena, struct str, get->key_count);
     atomic_fetch_add_explicit(&pg->under_way, 1, memory_order_relaxed);
     pg_post(pg, &job->task);

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/random.h"
 #include "store/formats.h"
@@ -101,13 +102,21 @@ struct job_list {
     struct update_job **last;
 };
 
+/* When a get or a range that has failed is tried again: the first time at once, because another
+ * connection may work, then after pauses that grow. */
+struct retry {
+    int64_t deadline_ns;
+    int64_t after_ns; /* not before this time; 0: at once */
+    int64_t pause_ns; /* before the attempt after the next failure; 0: none */
+};
+
 /* A get under way; in the arena of the get. */
 struct get_job {
     struct get_job *next;
     struct pg *pg;
     struct store_get *get;
     struct task task;
-    int64_t deadline_ns;
+    struct retry retry;
     size_t outstanding;
     size_t bytes; /* of the rows that were read */
     bool has_failed;
@@ -119,7 +128,7 @@ struct range_job {
     struct pg *pg;
     struct store_range *range;
     struct task task;
-    int64_t deadline_ns;
+    struct retry retry;
     struct buf lo; /* bounds of the rows that are not read yet */
     struct buf hi;
     size_t limit; /* of the next statement */
@@ -239,9 +248,10 @@ struct pg {
 
     struct conn conns[PG_CONNS_MAX];
     int conn_count;
-    struct conn *batch_reader;    /* took the last get; NULL: none, or something else after it */
-    int batch_count;              /* how many gets it took in a row */
-    struct get_job *waiting_gets; /* gets and ranges that wait for a connection */
+    struct conn *batch_reader; /* took the last get; NULL: none, or something else after it */
+    int batch_count;           /* how many gets it took in a row */
+    /* Gets and ranges that wait for a connection, or for the end of a pause. */
+    struct get_job *waiting_gets;
     struct range_job *waiting_ranges;
     struct job_list pending; /* updates whose keys are free */
     struct map busy;         /* declared keys of groups under way -> struct busy_key */
@@ -362,12 +372,12 @@ struct param param_array(struct buf *memory, const struct str *values, size_t co
 /* pg_get.c */
 /* store_get() of this store. */
 void pg_get(struct store *store, struct store_get *get);
-/* Starts the gets that waited for a connection. I/O thread. */
+/* Starts the gets that waited, if there is a connection and their pauses are over. I/O thread. */
 void pg_start_waiting_gets(struct pg *pg);
 /* pg_range.c */
 /* store_range() of this store. */
 void pg_range(struct store *store, struct store_range *range);
-/* Starts the ranges that waited for a connection. I/O thread. */
+/* As pg_start_waiting_gets(), for ranges. */
 void pg_start_waiting_ranges(struct pg *pg);
 /* settle.c */
 /* store_settle() of this store. */
@@ -438,6 +448,15 @@ static inline void pg_post(struct pg *pg, struct task *task)
 }
 
 /* pg_loop.c */
+/* Starts the time of a get or a range, or of the rest of a range that has read rows. */
+void pg_retry_init(struct retry *retry);
+/* An attempt has failed: returns whether there may be another one, and sets when. I/O thread. */
+MUST_USE bool pg_retry_allows(struct pg *pg, struct retry *retry);
+/* Returns whether the next attempt must wait, in pg->waiting_gets or pg->waiting_ranges. */
+MUST_USE static inline bool pg_retry_waits(const struct retry *retry)
+{
+    return UNLIKELY(retry->after_ns > 0) && clock_monotonic_ns() < retry->after_ns;
+}
 /* The I/O thread. */
 void *pg_io_main(void *pg);
 /* The connector thread. */

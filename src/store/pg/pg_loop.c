@@ -12,6 +12,9 @@
 #include "store/pg/pg_internal.h"
 
 enum { TICK_MS = 100, CONNECT_PAUSE_MS = 100 };
+/* Before the second repetition of a get or a range, and the longest one. They end with a tick. */
+static const int64_t retry_pause_ns = (int64_t)TICK_MS * 1000000;
+static const int64_t retry_pause_max_ns = (int64_t)8 * TICK_MS * 1000000;
 
 /* The connector ---------------------------------------------------------------------------- */
 
@@ -102,6 +105,20 @@ void *pg_slow_main(void *arg)
 }
 
 /* The I/O thread --------------------------------------------------------------------------- */
+
+void pg_retry_init(struct retry *retry)
+{
+    *retry = (struct retry){.deadline_ns = clock_monotonic_ns() + PG_PATIENCE_NS};
+}
+
+bool pg_retry_allows(struct pg *pg, struct retry *retry)
+{
+    int64_t now_ns = clock_monotonic_ns();
+    retry->after_ns = retry->pause_ns > 0 ? now_ns + retry->pause_ns : 0;
+    retry->pause_ns =
+        retry->pause_ns > 0 ? MIN(2 * retry->pause_ns, retry_pause_max_ns) : retry_pause_ns;
+    return now_ns < retry->deadline_ns && !atomic_load(&pg->closing);
+}
 
 static void flush_all(struct pg *pg)
 {

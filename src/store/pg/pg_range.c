@@ -193,7 +193,7 @@ static void give_rows(struct task *task)
 
 static void retry_or_fail(struct range_job *job)
 {
-    if (clock_monotonic_ns() < job->deadline_ns && !atomic_load(&job->pg->closing)) {
+    if (pg_retry_allows(job->pg, &job->retry)) {
         send_range(&job->task);
         return;
     }
@@ -309,7 +309,7 @@ static void take_rows(struct conn *conn, void *owner, size_t tag, PGresult *resu
         return;
     }
     job->row = 0;
-    job->deadline_ns = clock_monotonic_ns() + PG_PATIENCE_NS;
+    pg_retry_init(&job->retry);
     narrow(job);
     if (job->is_space_done && job->bucket >= 0) {
         leave_bucket(job, (uint32_t)tag);
@@ -450,7 +450,7 @@ static void send_range(struct task *task)
 {
     struct range_job *job = CONTAINER_OF(task, struct range_job, task);
     struct pg *pg = job->pg;
-    struct conn *conn = pg_pick_reader(pg);
+    struct conn *conn = pg_retry_waits(&job->retry) ? NULL : pg_pick_reader(pg);
     if (conn == NULL) {
         job->next = pg->waiting_ranges;
         pg->waiting_ranges = job;
@@ -481,7 +481,7 @@ void pg_start_waiting_ranges(struct pg *pg)
     int64_t now_ns = clock_monotonic_ns();
     while (job != NULL) {
         struct range_job *next = job->next;
-        if (pg_pick_reader(pg) == NULL && now_ns >= job->deadline_ns) {
+        if (pg_pick_reader(pg) == NULL && now_ns >= job->retry.deadline_ns) {
             job->is_unreadable = false;
             job->has_failed = true;
             finish(job);
@@ -499,7 +499,7 @@ void pg_range(struct store *store, struct store_range *range)
     job->pg = pg;
     job->range = range;
     job->limit = range->rows_wanted > 0 ? MIN(range->rows_wanted, (size_t)ROWS_MAX) : FIRST_ROWS;
-    job->deadline_ns = clock_monotonic_ns() + PG_PATIENCE_NS;
+    pg_retry_init(&job->retry);
     job->task.run = send_range;
     set(&job->lo, range->lo);
     set(&job->hi, range->hi);
