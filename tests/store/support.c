@@ -256,6 +256,11 @@ struct str key_number(struct arena *arena, uint32_t space, uint64_t part, uint64
     return str_make(key, STORE_PREFIX_LEN + 8);
 }
 
+struct str key_space(struct arena *arena, uint32_t space)
+{
+    return str_make(key_text(arena, space, "", "").data, STORE_SPACE_LEN);
+}
+
 struct str random_bytes(struct arena *arena, uint64_t seed, size_t len)
 {
     char *bytes = arena_zalloc(arena, len);
@@ -390,6 +395,15 @@ struct rows client_range(struct client *client, struct range_spec spec)
     ranging.rows.status = ranging.range.status;
     ranging.rows.is_unreadable = ranging.range.is_unreadable;
     return ranging.rows;
+}
+
+struct rows client_read_space(struct client *client, uint32_t space)
+{
+    struct rows rows =
+        client_range(client, (struct range_spec){.lo = key_space(&client->arena, space),
+                                                 .hi = key_space(&client->arena, space + 1)});
+    assert_int_equal(rows.status, STORE_OK);
+    return rows;
 }
 
 static bool eval_change(struct store_update *update, const struct str *rows,
