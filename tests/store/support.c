@@ -497,6 +497,21 @@ enum store_status client_try_put(struct client *client, struct str key, struct s
     return client_update(client, &key, 1, eval_put, &value);
 }
 
+bool client_try_put_many(struct client *client, const struct str *keys, struct str *values,
+                         size_t count)
+{
+    bool good = true;
+    struct change *changes = mem_alloc(count * sizeof(*changes));
+    for (size_t i = 0; i < count; i++) {
+        client_start(client, &changes[i], &keys[i], 1, eval_put, &values[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        good = client_finish(&changes[i]) == STORE_OK && good;
+    }
+    mem_free(changes);
+    return good;
+}
+
 void client_put(struct client *client, struct str key, struct str value)
 {
     assert_int_equal(client_try_put(client, key, value), STORE_OK);

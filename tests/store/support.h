@@ -163,6 +163,10 @@ enum store_status client_update(struct client *client, const struct str *keys, s
 
 /* Writes one row and returns the status. */
 enum store_status client_try_put(struct client *client, struct str key, struct str value);
+/* Writes many rows, so that they are committed in few groups. Returns whether all writes succeeded.
+ */
+bool client_try_put_many(struct client *client, const struct str *keys, struct str *values,
+                         size_t count);
 /* Writes one row; an error fails the test, as in the functions below. */
 void client_put(struct client *client, struct str key, struct str value);
 /* Deletes one row. */
