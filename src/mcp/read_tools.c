@@ -27,6 +27,19 @@ static void set_next_cursor(struct tool_call *call, const struct gramme_answer *
     gramme_free(cursor);
 }
 
+/* Fills the result with what belongs to a page of which `fitting` of `count` items fit. */
+static void set_page(struct tool_call *call, const struct gramme_answer *answer, size_t fitting,
+                     size_t count)
+{
+    gramme_set_int(call->result, "count", (int64_t)fitting);
+    gramme_set_double(call->result, "capacity_units", gramme_answer_units(answer));
+    if (fitting == count) {
+        set_next_cursor(call, answer);
+    } else {
+        gramme_set_format(call->result, "left_out", "%zu items did not fit", count - fitting);
+    }
+}
+
 /* Sends a Query or Scan and fills the result with its items. If they do not fit the answer it is
  * sent again with a smaller limit, so that the cursor continues behind the last item shown. */
 static bool run_page(struct tool_call *call, struct gramme_request *request, int limit)
@@ -44,14 +57,7 @@ static bool run_page(struct tool_call *call, struct gramme_request *request, int
         size_t fitting = bounds_add_items(list, items, count);
         bool heeds_limit = count <= (size_t)limit; /* else a smaller one would not help */
         if (fitting == count || !heeds_limit) {
-            gramme_set_int(call->result, "count", (int64_t)fitting);
-            gramme_set_double(call->result, "capacity_units", gramme_answer_units(answer));
-            if (fitting == count) {
-                set_next_cursor(call, answer);
-            } else {
-                gramme_set_format(call->result, "left_out", "%zu items did not fit",
-                                  count - fitting);
-            }
+            set_page(call, answer, fitting, count);
             gramme_answer_destroy(answer);
             return true;
         }
@@ -114,6 +120,24 @@ static bool set_sort_value(struct tool_call *call, struct gramme_request *reques
     return key_set(call, gramme_request_values(request), placeholder, key->type[1], value);
 }
 
+/* Sets the condition with this word, for both parts of the key. */
+static bool set_sort_condition(struct tool_call *call, struct gramme_request *request,
+                               const struct table_key *key, const char *word)
+{
+    if (key->name[1] == NULL) {
+        return tool_fail(call, "there is no sort key for a condition");
+    }
+    for (size_t i = 0; i < COUNT_OF(conditions); i++) {
+        if (strcmp(conditions[i].word, word) == 0) {
+            gramme_request_name(request, "#s", key->name[1]);
+            gramme_request_key_condition(request, conditions[i].expression);
+            return set_sort_value(call, request, key, "value", ":s") &&
+                   (!conditions[i].has_high || set_sort_value(call, request, key, "high", ":t"));
+        }
+    }
+    return tool_fail(call, "condition is one of =, <, <=, >, >=, begins_with, between");
+}
+
 static bool set_condition(struct tool_call *call, struct gramme_request *request,
                           const struct table_key *key)
 {
@@ -133,18 +157,7 @@ static bool set_condition(struct tool_call *call, struct gramme_request *request
         gramme_request_key_condition(request, "#p = :p");
         return true;
     }
-    if (key->name[1] == NULL) {
-        return tool_fail(call, "there is no sort key for a condition");
-    }
-    for (size_t i = 0; i < COUNT_OF(conditions); i++) {
-        if (strcmp(conditions[i].word, word) == 0) {
-            gramme_request_name(request, "#s", key->name[1]);
-            gramme_request_key_condition(request, conditions[i].expression);
-            return set_sort_value(call, request, key, "value", ":s") &&
-                   (!conditions[i].has_high || set_sort_value(call, request, key, "high", ":t"));
-        }
-    }
-    return tool_fail(call, "condition is one of =, <, <=, >, >=, begins_with, between");
+    return set_sort_condition(call, request, key, word);
 }
 
 bool tool_query_items(struct tool_call *call)
@@ -168,6 +181,17 @@ bool tool_query_items(struct tool_call *call)
 
 /* --- get_item --- */
 
+static void set_item(struct tool_call *call, const struct gramme_answer *answer)
+{
+    const struct gramme_value *item = gramme_answer_item(answer);
+    if (item != NULL) {
+        bounds_set(call->result, "item", item);
+    } else {
+        gramme_set_null(call->result, "item");
+    }
+    gramme_set_double(call->result, "capacity_units", gramme_answer_units(answer));
+}
+
 bool tool_get_item(struct tool_call *call)
 {
     struct table_key key;
@@ -185,13 +209,7 @@ bool tool_get_item(struct tool_call *call)
         good = answer != NULL || tool_fail_with(call, error);
     }
     if (good) {
-        const struct gramme_value *item = gramme_answer_item(answer);
-        if (item != NULL) {
-            bounds_set(call->result, "item", item);
-        } else {
-            gramme_set_null(call->result, "item");
-        }
-        gramme_set_double(call->result, "capacity_units", gramme_answer_units(answer));
+        set_item(call, answer);
     }
     gramme_answer_destroy(answer);
     gramme_request_destroy(request);
@@ -255,6 +273,23 @@ static void group_items(struct gramme_value *list, const struct table_key *key,
     map_finish(&seen);
 }
 
+/* Fills the result with the collections of the items that were read, `limit` at most. */
+static void set_collections(struct tool_call *call, const struct table_key *key,
+                            const struct gramme_answer *answer, int limit)
+{
+    const struct gramme_value *items = gramme_answer_items(answer);
+    char *cursor = gramme_answer_cursor(answer);
+    struct gramme_value *found = gramme_list_create();
+    group_items(found, key, items, limit);
+    bounds_add_items(gramme_set_list(call->result, "collections"), found,
+                     gramme_value_count(found));
+    gramme_value_destroy(found);
+    gramme_set_int(call->result, "items_read", (int64_t)gramme_value_count(items));
+    gramme_set_bool(call->result, "read_all", cursor == NULL);
+    gramme_set_double(call->result, "capacity_units", gramme_answer_units(answer));
+    gramme_free(cursor);
+}
+
 bool tool_item_collections(struct tool_call *call)
 {
     struct table_key key;
@@ -272,17 +307,7 @@ bool tool_item_collections(struct tool_call *call)
         good = answer != NULL || tool_fail_with(call, error);
     }
     if (good) {
-        const struct gramme_value *items = gramme_answer_items(answer);
-        char *cursor = gramme_answer_cursor(answer);
-        struct gramme_value *found = gramme_list_create();
-        group_items(found, &key, items, limit);
-        bounds_add_items(gramme_set_list(call->result, "collections"), found,
-                         gramme_value_count(found));
-        gramme_value_destroy(found);
-        gramme_set_int(call->result, "items_read", (int64_t)gramme_value_count(items));
-        gramme_set_bool(call->result, "read_all", cursor == NULL);
-        gramme_set_double(call->result, "capacity_units", gramme_answer_units(answer));
-        gramme_free(cursor);
+        set_collections(call, &key, answer, limit);
     }
     gramme_answer_destroy(answer);
     gramme_request_destroy(request);
@@ -310,6 +335,50 @@ static bool is_select(const char *text)
            text[6] != '_';
 }
 
+/* Fills the result with a page of the statement's items. */
+static void set_statement_page(struct tool_call *call, const struct gramme_answer *answer)
+{
+    const struct gramme_value *items = gramme_answer_items(answer);
+    size_t count = gramme_value_count(items);
+    size_t fitting = bounds_add_items(gramme_set_list(call->result, "items"), items, count);
+    gramme_set_int(call->result, "count", (int64_t)fitting);
+    gramme_set_double(call->result, "capacity_units", gramme_answer_units(answer));
+    if (fitting < count) {
+        gramme_set_format(
+            call->result, "left_out",
+            "%zu items of this page did not fit: use a smaller limit, or select single "
+            "attributes",
+            count - fitting);
+    }
+    const struct gramme_value *next = gramme_get(gramme_answer_root(answer), "NextToken");
+    gramme_set_value(call->result, "next_token", next);
+}
+
+/* Runs a statement that may be run. `token`: of the page before; NULL: the first page. `limit`: of
+ * the items to read; 0: none. */
+static bool run_statement(struct tool_call *call, const char *statement, const char *token,
+                          int limit)
+{
+    struct gramme_request *request = gramme_request_create("ExecuteStatement", NULL);
+    gramme_set_string(gramme_request_root(request), "Statement", statement);
+    gramme_request_return_capacity(request);
+    if (limit > 0) {
+        gramme_request_limit(request, limit);
+    }
+    if (token != NULL) {
+        gramme_set_string(gramme_request_root(request), "NextToken", token);
+    }
+    struct gramme_error *error = NULL;
+    struct gramme_answer *answer = gramme_send(call->server->db, request, &error);
+    gramme_request_destroy(request);
+    if (answer == NULL) {
+        return tool_fail_with(call, error);
+    }
+    set_statement_page(call, answer);
+    gramme_answer_destroy(answer);
+    return true;
+}
+
 bool tool_run_statement(struct tool_call *call)
 {
     const char *statement;
@@ -326,35 +395,5 @@ bool tool_run_statement(struct tool_call *call)
                          "this server is read-only: only SELECT is allowed (gramme mcp --write "
                          "allows INSERT, UPDATE and DELETE)");
     }
-    struct gramme_request *request = gramme_request_create("ExecuteStatement", NULL);
-    gramme_set_string(gramme_request_root(request), "Statement", statement);
-    gramme_request_return_capacity(request);
-    if (is_read) {
-        gramme_request_limit(request, limit);
-    }
-    if (token != NULL) {
-        gramme_set_string(gramme_request_root(request), "NextToken", token);
-    }
-    struct gramme_error *error = NULL;
-    struct gramme_answer *answer = gramme_send(call->server->db, request, &error);
-    gramme_request_destroy(request);
-    if (answer == NULL) {
-        return tool_fail_with(call, error);
-    }
-    const struct gramme_value *items = gramme_answer_items(answer);
-    size_t count = gramme_value_count(items);
-    size_t fitting = bounds_add_items(gramme_set_list(call->result, "items"), items, count);
-    gramme_set_int(call->result, "count", (int64_t)fitting);
-    gramme_set_double(call->result, "capacity_units", gramme_answer_units(answer));
-    if (fitting < count) {
-        gramme_set_format(
-            call->result, "left_out",
-            "%zu items of this page did not fit: use a smaller limit, or select single "
-            "attributes",
-            count - fitting);
-    }
-    const struct gramme_value *next = gramme_get(gramme_answer_root(answer), "NextToken");
-    gramme_set_value(call->result, "next_token", next);
-    gramme_answer_destroy(answer);
-    return true;
+    return run_statement(call, statement, token, is_read ? limit : 0);
 }

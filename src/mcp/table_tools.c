@@ -23,6 +23,24 @@ static const char *add_names(struct gramme_value *list, const struct gramme_valu
     return NULL;
 }
 
+/* Adds a page of names to the list. Returns whether the next page is wanted, which the request asks
+ * for then. */
+static bool add_page(struct tool_call *call, struct gramme_request *request,
+                     const struct gramme_value *root, struct gramme_value *list, const char *prefix)
+{
+    const char *last = gramme_get_string(root, "LastEvaluatedTableName");
+    const char *start = gramme_get_string(gramme_request_root(request), START);
+    const char *full = add_names(list, gramme_get(root, "TableNames"), prefix);
+    /* A server that continues where it began would never end. */
+    bool has_more = full == NULL && last != NULL && (start == NULL || strcmp(start, last) != 0);
+    if (full != NULL) {
+        gramme_set_string(call->result, "next_after", full);
+    } else if (last != NULL) {
+        gramme_set_string(gramme_request_root(request), START, last);
+    }
+    return has_more;
+}
+
 bool tool_list_tables(struct tool_call *call)
 {
     const char *prefix;
@@ -44,17 +62,7 @@ bool tool_list_tables(struct tool_call *call)
             good = tool_fail_with(call, error);
             break;
         }
-        const struct gramme_value *root = gramme_answer_root(answer);
-        const char *last = gramme_get_string(root, "LastEvaluatedTableName");
-        const char *start = gramme_get_string(gramme_request_root(request), START);
-        const char *full = add_names(list, gramme_get(root, "TableNames"), prefix);
-        /* A server that continues where it began would never end. */
-        has_more = full == NULL && last != NULL && (start == NULL || strcmp(start, last) != 0);
-        if (full != NULL) {
-            gramme_set_string(call->result, "next_after", full);
-        } else if (last != NULL) {
-            gramme_set_string(gramme_request_root(request), START, last);
-        }
+        has_more = add_page(call, request, gramme_answer_root(answer), list, prefix);
         gramme_answer_destroy(answer);
     }
     gramme_request_destroy(request);
@@ -121,6 +129,21 @@ static void set_ttl(struct tool_call *call, const char *table)
     gramme_request_destroy(request);
 }
 
+static void set_description(struct tool_call *call, const struct gramme_value *table)
+{
+    const struct gramme_value *billing = gramme_get(table, "BillingModeSummary");
+    const struct gramme_value *stream = gramme_get(table, "StreamSpecification");
+    gramme_set_value(call->result, "status", gramme_get(table, "TableStatus"));
+    gramme_set_value(call->result, "billing", gramme_get(billing, "BillingMode"));
+    gramme_set_value(call->result, "items", gramme_get(table, "ItemCount"));
+    gramme_set_value(call->result, "bytes", gramme_get(table, "TableSizeBytes"));
+    set_key(call->result, table, table);
+    struct gramme_value *indexes = gramme_set_list(call->result, "indexes");
+    add_indexes(indexes, table, "GlobalSecondaryIndexes", "global");
+    add_indexes(indexes, table, "LocalSecondaryIndexes", "local");
+    gramme_set_value(call->result, "stream", gramme_get(stream, "StreamViewType"));
+}
+
 bool tool_describe_table(struct tool_call *call)
 {
     const char *name;
@@ -134,19 +157,8 @@ bool tool_describe_table(struct tool_call *call)
     if (answer == NULL) {
         return tool_fail_with(call, error);
     }
-    const struct gramme_value *table = gramme_get(gramme_answer_root(answer), "Table");
-    const struct gramme_value *billing = gramme_get(table, "BillingModeSummary");
-    const struct gramme_value *stream = gramme_get(table, "StreamSpecification");
     gramme_set_string(call->result, "table", name);
-    gramme_set_value(call->result, "status", gramme_get(table, "TableStatus"));
-    gramme_set_value(call->result, "billing", gramme_get(billing, "BillingMode"));
-    gramme_set_value(call->result, "items", gramme_get(table, "ItemCount"));
-    gramme_set_value(call->result, "bytes", gramme_get(table, "TableSizeBytes"));
-    set_key(call->result, table, table);
-    struct gramme_value *indexes = gramme_set_list(call->result, "indexes");
-    add_indexes(indexes, table, "GlobalSecondaryIndexes", "global");
-    add_indexes(indexes, table, "LocalSecondaryIndexes", "local");
-    gramme_set_value(call->result, "stream", gramme_get(stream, "StreamViewType"));
+    set_description(call, gramme_get(gramme_answer_root(answer), "Table"));
     set_ttl(call, name);
     gramme_answer_destroy(answer);
     return true;
@@ -178,6 +190,26 @@ static bool set_item(struct tool_call *call, const struct table_key *key,
     return true;
 }
 
+/* Sends a PutItem. Returns the answer; NULL: the call has failed, and says why. */
+static struct gramme_answer *send_put(struct tool_call *call, const struct table_key *key,
+                                      struct gramme_request *request)
+{
+    struct gramme_error *error = NULL;
+    if (!gramme_get_bool(call->arguments, "overwrite", false)) {
+        gramme_request_condition(request, "attribute_not_exists(#p)");
+        gramme_request_name(request, "#p", key->name[0]);
+    }
+    gramme_request_return_capacity(request);
+    struct gramme_answer *answer = gramme_send(call->server->db, request, &error);
+    if (gramme_error_is(error, GRAMME_CONDITION_FAILED)) {
+        tool_fail(call, "an item with this key exists; set overwrite to replace it");
+        gramme_error_destroy(error);
+    } else if (answer == NULL) {
+        tool_fail_with(call, error);
+    }
+    return answer;
+}
+
 bool tool_put_item(struct tool_call *call)
 {
     struct table_key key;
@@ -186,24 +218,9 @@ bool tool_put_item(struct tool_call *call)
         return false;
     }
     struct gramme_request *request = gramme_request_create("PutItem", table);
-    struct gramme_error *error = NULL;
-    struct gramme_answer *answer = NULL;
-    bool good = set_item(call, &key, request);
-    if (good) {
-        if (!gramme_get_bool(call->arguments, "overwrite", false)) {
-            gramme_request_condition(request, "attribute_not_exists(#p)");
-            gramme_request_name(request, "#p", key.name[0]);
-        }
-        gramme_request_return_capacity(request);
-        answer = gramme_send(call->server->db, request, &error);
-        good = answer != NULL;
-        if (gramme_error_is(error, GRAMME_CONDITION_FAILED)) {
-            tool_fail(call, "an item with this key exists; set overwrite to replace it");
-            gramme_error_destroy(error);
-        } else if (!good) {
-            tool_fail_with(call, error);
-        }
-    }
+    struct gramme_answer *answer =
+        set_item(call, &key, request) ? send_put(call, &key, request) : NULL;
+    bool good = answer != NULL;
     if (good) {
         gramme_set_bool(call->result, "written", true);
         gramme_set_double(call->result, "capacity_units", gramme_answer_units(answer));
@@ -212,6 +229,17 @@ bool tool_put_item(struct tool_call *call)
     gramme_request_destroy(request);
     gramme_answer_destroy(key.answer);
     return good;
+}
+
+static void set_deleted(struct tool_call *call, const struct gramme_answer *answer)
+{
+    const struct gramme_value *old = gramme_answer_attributes(answer);
+    bool existed = gramme_value_count(old) > 0;
+    gramme_set_bool(call->result, "deleted", existed);
+    if (existed) {
+        bounds_set(call->result, "item", old);
+    }
+    gramme_set_double(call->result, "capacity_units", gramme_answer_units(answer));
 }
 
 bool tool_delete_item(struct tool_call *call)
@@ -232,13 +260,7 @@ bool tool_delete_item(struct tool_call *call)
         good = answer != NULL || tool_fail_with(call, error);
     }
     if (good) {
-        const struct gramme_value *old = gramme_answer_attributes(answer);
-        bool existed = gramme_value_count(old) > 0;
-        gramme_set_bool(call->result, "deleted", existed);
-        if (existed) {
-            bounds_set(call->result, "item", old);
-        }
-        gramme_set_double(call->result, "capacity_units", gramme_answer_units(answer));
+        set_deleted(call, answer);
     }
     gramme_answer_destroy(answer);
     gramme_request_destroy(request);

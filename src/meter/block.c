@@ -201,23 +201,8 @@ static void log_keys(struct block *block, const struct meter_access *access, int
     }
 }
 
-void block_record(struct block *block, const struct recording *recording)
+static void add_items(struct pattern_sums *sums, const struct meter_access *access, double units)
 {
-    const struct meter_call *call = recording->call;
-    const struct meter_access *access = recording->access;
-    int64_t now_ns = recording->now_ns;
-    int64_t now_ms = now_ns / 1000000;
-    struct block_entry *entry = find_entry(block, recording);
-    if (UNLIKELY(recording->with_example)) {
-        add_example(block, entry, call->body);
-    }
-    struct pattern_sums *sums = &entry->sums;
-    uint64_t us = (uint64_t)(now_ns - call->start_ns) / 1000;
-    enum err_code err = access->err != ERR_NONE ? access->err : call->err;
-    double units = count_units(entry, access);
-    sums->first_ms = sums->calls == 0 ? now_ms : sums->first_ms;
-    sums->last_ms = now_ms;
-    sums->calls++;
     sums->items_read += access->items_read;
     sums->items_returned += access->items_returned;
     sums->bytes_read += access->bytes_read;
@@ -230,18 +215,43 @@ void block_record(struct block *block, const struct recording *recording)
     sums->item_bytes_max = MAX(sums->item_bytes_max, (uint64_t)access->item_bytes);
     sums->collection_bytes_max =
         MAX(sums->collection_bytes_max, (uint64_t)access->collection_bytes);
+}
+
+/* The time of the call, and with its last access its bytes. */
+static void add_call(struct pattern_sums *sums, const struct recording *recording)
+{
+    const struct meter_call *call = recording->call;
+    int64_t now_ms = recording->now_ns / 1000000;
+    uint64_t us = (uint64_t)(recording->now_ns - call->start_ns) / 1000;
+    sums->first_ms = sums->calls == 0 ? now_ms : sums->first_ms;
+    sums->last_ms = now_ms;
+    sums->calls++;
     sums->latency_us += us;
     sums->latency_max_us = MAX(sums->latency_max_us, us);
     sums->latencies[latency_bucket(us)]++;
-    if (access->next == NULL) { /* the last one in the call carries its bytes */
+    if (recording->access->next == NULL) {
         sums->request_bytes += call->body.len;
         sums->answer_bytes += call->answer_bytes;
     }
+}
+
+void block_record(struct block *block, const struct recording *recording)
+{
+    const struct meter_call *call = recording->call;
+    const struct meter_access *access = recording->access;
+    struct block_entry *entry = find_entry(block, recording);
+    if (UNLIKELY(recording->with_example)) {
+        add_example(block, entry, call->body);
+    }
+    struct pattern_sums *sums = &entry->sums;
+    enum err_code err = access->err != ERR_NONE ? access->err : call->err;
+    add_call(sums, recording);
+    add_items(sums, access, count_units(entry, access));
     if (UNLIKELY(err != ERR_NONE)) {
         sums->errors++;
         pattern_count_errors(sums, err, 1);
     }
     if (access->table != NULL) {
-        log_keys(block, access, now_ns);
+        log_keys(block, access, recording->now_ns);
     }
 }

@@ -297,6 +297,15 @@ static void init_locks(struct meter *meter)
     pthread_condattr_destroy(&monotonic);
 }
 
+static bool start_collector(struct meter *meter, struct err *err)
+{
+    meter->collector_started = pthread_create(&meter->collector, NULL, collector_main, meter) == 0;
+    if (meter->collector_started) {
+        pthread_setname_np(meter->collector, "meter");
+    }
+    return meter->collector_started || err_set(err, ERR_INTERNAL, MESSAGE_NO_THREAD);
+}
+
 bool meter_create(struct engine *engine, const struct meter_options *options, struct meter **out,
                   struct err *err)
 {
@@ -318,14 +327,7 @@ bool meter_create(struct engine *engine, const struct meter_options *options, st
     meter->last_tick_ms = meter->observing_ms = clock_monotonic_us() / 1000;
     meter_tick(meter);
     *out = meter;
-    if (!prices_load(&meter->prices, options->prices, err)) {
-        return false;
-    }
-    meter->collector_started = pthread_create(&meter->collector, NULL, collector_main, meter) == 0;
-    if (meter->collector_started) {
-        pthread_setname_np(meter->collector, "meter");
-    }
-    return meter->collector_started || err_set(err, ERR_INTERNAL, MESSAGE_NO_THREAD);
+    return prices_load(&meter->prices, options->prices, err) && start_collector(meter, err);
 }
 
 static void destroy_blocks(struct meter *meter)
@@ -339,11 +341,8 @@ static void destroy_blocks(struct meter *meter)
     mem_free(meter->threads);
 }
 
-void meter_destroy(struct meter *meter)
+static void stop_collector(struct meter *meter)
 {
-    if (meter == NULL) {
-        return;
-    }
     if (meter->collector_started) {
         pthread_mutex_lock(&meter->queue_mutex);
         meter->stopping = true;
@@ -351,6 +350,14 @@ void meter_destroy(struct meter *meter)
         pthread_mutex_unlock(&meter->queue_mutex);
         pthread_join(meter->collector, NULL);
     }
+}
+
+void meter_destroy(struct meter *meter)
+{
+    if (meter == NULL) {
+        return;
+    }
+    stop_collector(meter);
     drain_queue(meter);
     meter_forget(meter);
     heat_finish(&meter->heat);

@@ -169,6 +169,25 @@ static void list_tables(struct meter *meter, struct arena *arena, struct map *ou
     }
 }
 
+/* Forgets the heat of deleted tables if there is no room, and chooses the patterns to remove if
+ * there are too many. Returns how many. */
+static size_t choose_removed(struct meter *meter, bool is_full, bool is_hot, struct arena *arena,
+                             uint64_t **out_ids)
+{
+    struct map live;
+    struct gone *gone;
+    list_tables(meter, arena, &live);
+    pthread_mutex_lock(&meter->mutex);
+    if (is_hot) {
+        heat_keep_only(&meter->heat, &live);
+    }
+    size_t count = is_full ? find_gone(meter, &live, arena, &gone) : 0;
+    count = count == 0 ? 0 : ids_of(meter, gone, choose(meter, gone, count), arena, out_ids);
+    pthread_mutex_unlock(&meter->mutex);
+    map_finish(&live);
+    return count;
+}
+
 void meter_evict(struct meter *meter)
 {
     int64_t now_ms = clock_monotonic_us() / 1000;
@@ -180,24 +199,14 @@ void meter_evict(struct meter *meter)
         return;
     }
     struct arena arena;
-    struct map live;
-    struct gone *gone;
     uint64_t *ids;
     arena_init(&arena);
-    list_tables(meter, &arena, &live);
-    pthread_mutex_lock(&meter->mutex);
-    if (is_hot) {
-        heat_keep_only(&meter->heat, &live);
-    }
-    size_t count = is_full ? find_gone(meter, &live, &arena, &gone) : 0;
-    count = count == 0 ? 0 : ids_of(meter, gone, choose(meter, gone, count), &arena, &ids);
-    pthread_mutex_unlock(&meter->mutex);
+    size_t count = choose_removed(meter, is_full, is_hot, &arena, &ids);
     if (count > 0 && meter_unkeep(meter, ids, count)) {
         pthread_mutex_lock(&meter->mutex);
         remove_all(meter, ids, count, &arena);
         pthread_mutex_unlock(&meter->mutex);
     }
     meter->next_evict_ms = now_ms + (count > 0 ? EVICT_MS : EVICT_IDLE_MS);
-    map_finish(&live);
     arena_finish(&arena);
 }

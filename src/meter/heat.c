@@ -293,6 +293,26 @@ static void count_range(struct heat_place *place, const struct heat_event *event
     *(event->is_write ? &place->range_writes[range] : &place->range_reads[range]) += event->units;
 }
 
+/* The counter of a key, a new one if it has none. NULL: there is no room. */
+static struct heat_counter *take_counter(struct heat *heat, struct heat_place *place,
+                                         const struct heat_event *event, const char *key)
+{
+    uint64_t hash = event->hash == 0 ? 1 : event->hash;
+    struct heat_counter *counter = place->counter_max == 0 ? NULL : find_counter(place, hash);
+    if (counter != NULL && counter->hash != 0) {
+        return counter;
+    }
+    if (!make_room(heat, place)) {
+        return NULL;
+    }
+    counter = find_counter(place, hash);
+    *counter = (struct heat_counter){
+        .hash = hash, .key_len = event->key_len, .is_cut = event->is_cut != 0};
+    memcpy(counter->key, key, event->key_len);
+    place->counter_count++;
+    return counter;
+}
+
 void heat_add(struct heat *heat, const struct heat_event *event, const char *key)
 {
     struct heat_place *place = heat->slots == NULL ? NULL : *place_slot(heat, event->space);
@@ -307,18 +327,10 @@ void heat_add(struct heat *heat, const struct heat_event *event, const char *key
         start_anew(place, event->second);
     }
     count_range(place, event);
-    uint64_t hash = event->hash == 0 ? 1 : event->hash;
-    struct heat_counter *counter = place->counter_max == 0 ? NULL : find_counter(place, hash);
-    if (counter == NULL || counter->hash == 0) {
-        if (!make_room(heat, place)) {
-            heat->lost++;
-            return;
-        }
-        counter = find_counter(place, hash);
-        *counter = (struct heat_counter){
-            .hash = hash, .key_len = event->key_len, .is_cut = event->is_cut != 0};
-        memcpy(counter->key, key, event->key_len);
-        place->counter_count++;
+    struct heat_counter *counter = take_counter(heat, place, event, key);
+    if (counter == NULL) {
+        heat->lost++;
+        return;
     }
     counter->count++;
     *(event->is_write ? &counter->write_units : &counter->read_units) += event->units;

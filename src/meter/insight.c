@@ -155,15 +155,17 @@ void insight_release_tables(struct insight_tables *tables)
 
 /* --- overview --- */
 
-static void write_operations(struct insight *insight)
+enum { OPERATIONS_MAX = 128 };
+
+struct operation {
+    struct str name;
+    uint64_t calls;
+    uint64_t errors;
+};
+
+/* Sums the calls of each operation. Returns how many operations there are. */
+static size_t sum_operations(const struct meter *meter, struct operation operations[OPERATIONS_MAX])
 {
-    struct meter *meter = insight->meter;
-    struct buf *out = insight->out;
-    struct operation {
-        struct str name;
-        uint64_t calls;
-        uint64_t errors;
-    } operations[128];
     size_t count = 0;
     for (size_t i = 0; i < meter->pattern_count; i++) {
         const struct pattern *pattern = meter->patterns[i];
@@ -171,7 +173,7 @@ static void write_operations(struct insight *insight)
         while (k < count && !str_eq(operations[k].name, pattern->text.operation)) {
             k++;
         }
-        if (k == count && count < COUNT_OF(operations)) {
+        if (k == count && count < OPERATIONS_MAX) {
             operations[count++] = (struct operation){.name = pattern->text.operation};
         }
         if (k < count) {
@@ -179,6 +181,14 @@ static void write_operations(struct insight *insight)
             operations[k].errors += pattern->sums.errors;
         }
     }
+    return count;
+}
+
+static void write_operations(struct insight *insight)
+{
+    struct buf *out = insight->out;
+    struct operation operations[OPERATIONS_MAX];
+    size_t count = sum_operations(insight->meter, operations);
     JSON_PUT(out, ",\"operations\":[");
     for (size_t i = 0; i < count; i++) {
         buf_add(out, i > 0 ? STR(",{\"operation\":") : STR("{\"operation\":"));
@@ -248,19 +258,11 @@ static uint64_t console_calls(const struct meter *meter)
     return sum;
 }
 
-static void overview(struct insight *insight)
+static void write_totals(struct insight *insight)
 {
     struct meter *meter = insight->meter;
-    struct buf *out = insight->out;
-    struct table_names names;
-    size_t findings = insight_finding_count(insight);
-    engine_list_tables(meter->engine, insight->arena, STR_NULL, 100000, &names);
-    pthread_mutex_lock(&meter->mutex);
-    meter_collect(meter);
-    meter_tick(meter);
-    write_server(insight);
     const struct moment *totals = &meter->totals;
-    buf_format(out,
+    buf_format(insight->out,
                ",\"totals\":{\"calls\":%llu,\"errors\":%llu,\"throttled\":%llu,"
                "\"readUnits\":%.15g,\"writeUnits\":%.15g,\"requestBytes\":%llu,"
                "\"answerBytes\":%llu,\"consoleCalls\":%llu}",
@@ -269,17 +271,35 @@ static void overview(struct insight *insight)
                totals->write_units, (unsigned long long)meter->total_request_bytes,
                (unsigned long long)meter->total_answer_bytes,
                (unsigned long long)console_calls(meter));
-    struct moment minute = last_minute(meter);
-    buf_format(out,
+}
+
+static void write_last_minute(struct insight *insight)
+{
+    struct moment minute = last_minute(insight->meter);
+    buf_format(insight->out,
                ",\"lastMinute\":{\"calls\":%llu,\"errors\":%llu,\"readUnits\":%.15g,"
                "\"writeUnits\":%.15g,\"latency\":{\"p50Us\":%llu,\"p99Us\":%llu}}",
                (unsigned long long)minute.calls, (unsigned long long)minute.errors,
                minute.read_units, minute.write_units,
                (unsigned long long)latency_quantile(minute.latencies, 0.5, 0),
                (unsigned long long)latency_quantile(minute.latencies, 0.99, 0));
+}
+
+static void overview(struct insight *insight)
+{
+    struct meter *meter = insight->meter;
+    struct table_names names;
+    size_t findings = insight_finding_count(insight);
+    engine_list_tables(meter->engine, insight->arena, STR_NULL, 100000, &names);
+    pthread_mutex_lock(&meter->mutex);
+    meter_collect(meter);
+    meter_tick(meter);
+    write_server(insight);
+    write_totals(insight);
+    write_last_minute(insight);
     write_operations(insight);
     pthread_mutex_unlock(&meter->mutex);
-    buf_format(out, ",\"tableCount\":%zu,\"findingCount\":%zu}", names.count, findings);
+    buf_format(insight->out, ",\"tableCount\":%zu,\"findingCount\":%zu}", names.count, findings);
 }
 
 /* --- series --- */
@@ -491,10 +511,33 @@ static void sort_by_load(struct insight *insight, struct table_names *names)
     }
 }
 
-static void tables(struct insight *insight)
+/* Writes at most `limit` tables; one that was deleted meanwhile is left out. */
+static void write_tables(struct insight *insight, const struct table_names *names, size_t limit)
 {
     struct meter *meter = insight->meter;
-    struct buf *out = insight->out;
+    bool first = true;
+    for (size_t i = 0; i < MIN(names->count, limit); i++) {
+        const struct table *table;
+        struct table_sizes sizes;
+        if (!insight_table(insight, names->names[i], &table, &sizes)) {
+            continue;
+        }
+        pthread_mutex_lock(&meter->mutex);
+        if (first) {
+            meter_collect(meter);
+            meter_tick(meter);
+        }
+        buf_add(insight->out, first ? STR("") : STR(","));
+        write_table(insight, table, &sizes);
+        pthread_mutex_unlock(&meter->mutex);
+        table_release(table);
+        first = false;
+    }
+}
+
+static void tables(struct insight *insight)
+{
+    struct engine *engine = insight->meter->engine;
     struct table_names all;
     struct table_names names;
     size_t limit = insight_limit(insight, LIMIT_DEFAULT);
@@ -505,33 +548,16 @@ static void tables(struct insight *insight)
         insight_refuse(insight, "sort must be name or load");
         return;
     }
-    engine_list_tables(meter->engine, insight->arena, STR_NULL, 100000, &all);
+    engine_list_tables(engine, insight->arena, STR_NULL, 100000, &all);
     names = all;
     if (by_load) {
         sort_by_load(insight, &names);
     } else if (!str_is_null(after)) {
-        engine_list_tables(meter->engine, insight->arena, after, limit, &names);
+        engine_list_tables(engine, insight->arena, after, limit, &names);
     }
-    buf_format(out, "{\"total\":%zu,\"tables\":[", all.count);
-    bool first = true;
-    for (size_t i = 0; i < MIN(names.count, limit); i++) {
-        const struct table *table;
-        struct table_sizes sizes;
-        if (!insight_table(insight, names.names[i], &table, &sizes)) {
-            continue;
-        }
-        pthread_mutex_lock(&meter->mutex);
-        if (first) {
-            meter_collect(meter);
-            meter_tick(meter);
-        }
-        buf_add(out, first ? STR("") : STR(","));
-        write_table(insight, table, &sizes);
-        pthread_mutex_unlock(&meter->mutex);
-        table_release(table);
-        first = false;
-    }
-    JSON_PUT(out, "]}");
+    buf_format(insight->out, "{\"total\":%zu,\"tables\":[", all.count);
+    write_tables(insight, &names, limit);
+    JSON_PUT(insight->out, "]}");
 }
 
 /* --- the whole --- */

@@ -91,13 +91,12 @@ static void fill_units(struct table_cost *cost, const struct table_sums *sums)
     }
 }
 
-static void fill_table(struct costing *c, struct table_cost *cost, const struct table *table,
+/* Makes the parts of a table: itself and its indexes. */
+static void fill_parts(struct arena *arena, struct table_cost *cost, const struct table *table,
                        const struct table_sizes *sizes)
 {
-    const struct table_sums *sums = map_get(&c->insight->meter->tables, table->name);
-    cost->table = table;
     cost->part_count = 1 + table->index_count;
-    cost->parts = ARENA_ARRAY(c->insight->arena, struct part, cost->part_count);
+    cost->parts = ARENA_ARRAY(arena, struct part, cost->part_count);
     cost->parts[0] = (struct part){
         .items = (double)sizes->item_count,
         .bytes = (double)sizes->bytes,
@@ -117,6 +116,14 @@ static void fill_table(struct costing *c, struct table_cost *cost, const struct 
         struct part *part = &cost->parts[i];
         part->average_bytes = part->items > 0 ? part->bytes / part->items : 0;
     }
+}
+
+static void fill_table(struct costing *c, struct table_cost *cost, const struct table *table,
+                       const struct table_sizes *sizes)
+{
+    const struct table_sums *sums = map_get(&c->insight->meter->tables, table->name);
+    cost->table = table;
+    fill_parts(c->insight->arena, cost, table, sizes);
     if (sums != NULL) {
         fill_units(cost, sums);
     }
@@ -539,22 +546,28 @@ static void write_cost(struct costing *c, const struct insight_tables *tables, d
     write_what_if(c);
 }
 
-void insight_cost(struct insight *insight)
+/* Reads the parameters, but for `hours`. False: the request is refused. */
+static bool read_parameters(struct insight *insight, struct costing *c)
 {
     enum { COSTS_DEFAULT = 50 };
+    c->limit = insight_limit(insight, COSTS_DEFAULT);
+    c->offset = (size_t)insight_number(insight, "offset", 0, 0, 1e6);
+    c->prices = prices_find(&insight->meter->prices, insight_parameter(insight, "prices", 0));
+    if (c->prices == NULL) {
+        insight_refuse(insight, "prices must be one of those that GET prices lists");
+        return false;
+    }
+    what_if_read(insight, &c->what_if);
+    return str_is_null(insight->mistake);
+}
+
+void insight_cost(struct insight *insight)
+{
     struct meter *meter = insight->meter;
     struct costing c = {.insight = insight};
     struct insight_tables tables = {0};
     double hours = insight_number(insight, "hours", 0, 1e-6, 1e6);
-    c.limit = insight_limit(insight, COSTS_DEFAULT);
-    c.offset = (size_t)insight_number(insight, "offset", 0, 0, 1e6);
-    c.prices = prices_find(&meter->prices, insight_parameter(insight, "prices", 0));
-    if (c.prices == NULL) {
-        insight_refuse(insight, "prices must be one of those that GET prices lists");
-        return;
-    }
-    what_if_read(insight, &c.what_if);
-    if (!str_is_null(insight->mistake)) {
+    if (!read_parameters(insight, &c)) {
         return;
     }
     insight_all_tables(insight, &tables);

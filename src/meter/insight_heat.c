@@ -102,10 +102,9 @@ static int compare(const void *a, const void *b)
     return left > right ? -1 : left < right;
 }
 
-static void write_places(struct insight *insight, size_t limit)
+/* Lists the places that were accessed, those with the most units first. The caller frees *out. */
+static size_t list_places(const struct heat *heat, struct listed **out)
 {
-    const struct heat *heat = &insight->meter->heat;
-    struct buf *out = insight->out;
     struct listed *all = mem_alloc((heat->place_count + 1) * sizeof(*all));
     size_t count = 0;
     for (size_t i = 0; heat->slots != NULL && i < HEAT_PLACE_SLOTS; i++) {
@@ -115,6 +114,15 @@ static void write_places(struct insight *insight, size_t limit)
         }
     }
     qsort(all, count, sizeof(*all), compare);
+    *out = all;
+    return count;
+}
+
+static void write_places(struct insight *insight, size_t limit)
+{
+    struct buf *out = insight->out;
+    struct listed *all;
+    size_t count = list_places(&insight->meter->heat, &all);
     buf_format(out, "{\"total\":%zu,\"places\":[", count);
     for (size_t i = 0; i < MIN(count, limit); i++) {
         const struct heat_counter *top;

@@ -133,11 +133,28 @@ static bool read_setting(struct json_reader *reader, struct str name,
     return false;
 }
 
+/* Reads an object of settings; those that it does not have stay as they are. */
+static bool read_settings(struct insight *insight, struct json_reader *reader, struct str table,
+                          struct simulation_settings *settings)
+{
+    struct json_string member;
+    if (!json_enter_object(reader)) {
+        return false;
+    }
+    while (json_next_member(reader, &member)) {
+        if (!read_setting(reader, member.text, settings)) {
+            insight_refuse(insight, "%.*s of table %.*s is unknown, or its value is not possible",
+                           STR_ARG(member.text), STR_ARG(table));
+            return false;
+        }
+    }
+    return reader->mistake == NULL;
+}
+
 static bool read_table(struct insight *insight, struct json_reader *reader, struct wanted *wanted,
                        struct str name)
 {
     const struct simulation *simulation = insight->meter->simulation;
-    struct json_string member;
     if (wanted->count == TABLES_PER_REQUEST) {
         insight_refuse(insight, "at most %d tables at once", TABLES_PER_REQUEST);
         return false;
@@ -150,17 +167,7 @@ static bool read_table(struct insight *insight, struct json_reader *reader, stru
         wanted->tables[number].is_removed = true;
         return json_read_null(reader);
     }
-    if (!json_enter_object(reader)) {
-        return false;
-    }
-    while (json_next_member(reader, &member)) {
-        if (!read_setting(reader, member.text, &wanted->tables[number].settings)) {
-            insight_refuse(insight, "%.*s of table %.*s is unknown, or its value is not possible",
-                           STR_ARG(member.text), STR_ARG(name));
-            return false;
-        }
-    }
-    return reader->mistake == NULL;
+    return read_settings(insight, reader, name, &wanted->tables[number].settings);
 }
 
 static bool read_tables(struct insight *insight, struct json_reader *reader, struct wanted *wanted)

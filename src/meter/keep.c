@@ -411,44 +411,68 @@ static bool save_patterns(struct meter *meter, struct batch *batch)
     return any;
 }
 
+/* Fills a batch with the note for how long traffic was observed. */
+static void note_observed(struct meter *meter, struct batch *batch)
+{
+    pthread_mutex_lock(&meter->mutex);
+    begin_batch(meter, batch);
+    int64_t observed_ms = meter_observed_ms(meter);
+    int64_t at_ms = clock_wall_ms();
+    batch->notes[1] = (struct note){
+        .name = STR("observed"),
+        .value = arena_format(&batch->arena, "%lld %lld", (long long)observed_ms, (long long)at_ms),
+        .expected = meter->kept_observed,
+    };
+    pthread_mutex_unlock(&meter->mutex);
+}
+
+/* Keeps what is stored now, after such a batch was written or refused. */
+static void take_stored(struct meter *meter, struct batch *batch, const struct notes_write *write)
+{
+    const struct note *note = &batch->notes[1];
+    bool is_written = write->call.err.code == ERR_NONE && !write->is_refused;
+    pthread_mutex_lock(&meter->mutex);
+    if (is_written && meter->since_ms == batch->since_ms) {
+        take_observed(meter, note->value);
+        meter->observing_ms = clock_monotonic_us() / 1000;
+    } else if (write->is_refused) {
+        take_found(meter, batch);
+        if (note->is_changed && !str_is_null(note->found)) {
+            take_observed(meter, note->found);
+        } else if (note->is_changed) {
+            meter->kept_observed = 0;
+        }
+    }
+    pthread_mutex_unlock(&meter->mutex);
+}
+
 /* Stores for how long traffic was observed. */
 static void save_observed(struct meter *meter, struct batch *batch)
 {
     for (int i = 0; i < ATTEMPTS; i++) {
-        pthread_mutex_lock(&meter->mutex);
-        begin_batch(meter, batch);
-        int64_t observed_ms = meter_observed_ms(meter);
-        int64_t at_ms = clock_wall_ms();
-        struct note *note = &batch->notes[1];
-        *note = (struct note){
-            .name = STR("observed"),
-            .value =
-                arena_format(&batch->arena, "%lld %lld", (long long)observed_ms, (long long)at_ms),
-            .expected = meter->kept_observed,
-        };
-        pthread_mutex_unlock(&meter->mutex);
+        note_observed(meter, batch);
         struct waiting waiting = {0};
         struct notes_write write = {.call = waiting_call(meter, &batch->arena, &waiting),
                                     .notes = batch->notes,
                                     .count = 2};
         engine_write_notes(&write);
         waiting_mailbox_run(meter->mailbox, &waiting.done);
-        pthread_mutex_lock(&meter->mutex);
-        bool is_written = write.call.err.code == ERR_NONE && !write.is_refused;
-        if (is_written && meter->since_ms == batch->since_ms) {
-            take_observed(meter, note->value);
-            meter->observing_ms = clock_monotonic_us() / 1000;
-        } else if (write.is_refused) {
-            take_found(meter, batch);
-            if (note->is_changed && !str_is_null(note->found)) {
-                take_observed(meter, note->found);
-            } else if (note->is_changed) {
-                meter->kept_observed = 0;
-            }
-        }
-        pthread_mutex_unlock(&meter->mutex);
+        take_stored(meter, batch, &write);
         if (!write.is_refused) {
             return;
+        }
+    }
+}
+
+/* Puts the deletion of patterns into the batch, from number *at on. */
+static void gather_removed(struct meter *meter, struct batch *batch, const uint64_t *ids,
+                           size_t count, size_t *at)
+{
+    begin_batch(meter, batch);
+    for (; *at < count && batch->count < NOTES_PER_WRITE; (*at)++) {
+        struct pattern *pattern = meter_pattern(meter, ids[*at]);
+        if (pattern != NULL) {
+            add_to_batch(batch, pattern, STR_NULL);
         }
     }
 }
@@ -462,13 +486,7 @@ bool meter_unkeep(struct meter *meter, const uint64_t *ids, size_t count)
     for (int attempts = 0; meter->options.keep && at < count && attempts < ATTEMPTS;) {
         size_t start = at;
         pthread_mutex_lock(&meter->mutex);
-        begin_batch(meter, batch);
-        for (; at < count && batch->count < NOTES_PER_WRITE; at++) {
-            struct pattern *pattern = meter_pattern(meter, ids[at]);
-            if (pattern != NULL) {
-                add_to_batch(batch, pattern, STR_NULL);
-            }
-        }
+        gather_removed(meter, batch, ids, count, &at);
         pthread_mutex_unlock(&meter->mutex);
         outcome = write_batch(meter, batch);
         if (outcome == OUTCOME_FAILED) {

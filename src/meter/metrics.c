@@ -127,6 +127,26 @@ static void write_units(struct buf *out, const struct series *all, size_t count)
 }
 
 /* One histogram for each operation; every fourth bucket, which is a power of four. */
+/* Every fourth bucket, the sum and the count of an operation. */
+static void write_histogram(struct buf *out, struct str operation, const struct pattern_sums *sums)
+{
+    uint64_t below = 0;
+    for (unsigned k = 0; k < LATENCY_BUCKETS; k++) {
+        below += sums->latencies[k];
+        if (k % 4 == 0) {
+            buf_format(out, "gramme_request_seconds_bucket{operation=\"%.*s\",le=\"%g\"} %llu\n",
+                       STR_ARG(operation), (double)latency_bucket_end(k) / 1e6,
+                       (unsigned long long)below);
+        }
+    }
+    buf_format(out,
+               "gramme_request_seconds_bucket{operation=\"%.*s\",le=\"+Inf\"} %llu\n"
+               "gramme_request_seconds_sum{operation=\"%.*s\"} %.6f\n"
+               "gramme_request_seconds_count{operation=\"%.*s\"} %llu\n",
+               STR_ARG(operation), (unsigned long long)below, STR_ARG(operation),
+               (double)sums->latency_us / 1e6, STR_ARG(operation), (unsigned long long)below);
+}
+
 static void write_latencies(struct buf *out, const struct series *all, size_t count)
 {
     begin(out, "gramme_request_seconds", "histogram",
@@ -136,23 +156,7 @@ static void write_latencies(struct buf *out, const struct series *all, size_t co
         for (; i < count && str_eq(all[i].operation, sum.operation); i++) {
             pattern_sums_add(&sum.sums, &all[i].sums);
         }
-        uint64_t below = 0;
-        for (unsigned k = 0; k < LATENCY_BUCKETS; k++) {
-            below += sum.sums.latencies[k];
-            if (k % 4 == 0) {
-                buf_format(out,
-                           "gramme_request_seconds_bucket{operation=\"%.*s\",le=\"%g\"} %llu\n",
-                           STR_ARG(sum.operation), (double)latency_bucket_end(k) / 1e6,
-                           (unsigned long long)below);
-            }
-        }
-        buf_format(out,
-                   "gramme_request_seconds_bucket{operation=\"%.*s\",le=\"+Inf\"} %llu\n"
-                   "gramme_request_seconds_sum{operation=\"%.*s\"} %.6f\n"
-                   "gramme_request_seconds_count{operation=\"%.*s\"} %llu\n",
-                   STR_ARG(sum.operation), (unsigned long long)below, STR_ARG(sum.operation),
-                   (double)sum.sums.latency_us / 1e6, STR_ARG(sum.operation),
-                   (unsigned long long)below);
+        write_histogram(out, sum.operation, &sum.sums);
     }
 }
 

@@ -104,24 +104,26 @@ static void write_latency(struct buf *out, const struct pattern_sums *sums)
                (unsigned long long)max, (unsigned long long)sums->latency_us);
 }
 
-/* What only the answer to one pattern, and the store, have. */
-static void write_more(struct buf *out, const struct pattern *pattern)
+static void write_example(struct buf *out, const struct pattern_text *text)
 {
-    const struct pattern_sums *sums = &pattern->sums;
-    bool first = true;
     JSON_PUT(out, ",\"example\":");
-    if (str_is_null(pattern->text.example)) {
+    if (str_is_null(text->example)) {
         JSON_PUT(out, "null");
-    } else {
-        struct str operation = pattern->text.operation;
-        const char *space = memchr(operation.data, ' ', operation.len);
-        operation.len = space == NULL ? operation.len : (size_t)(space - operation.data);
-        JSON_PUT(out, "{\"operation\":");
-        json_write_string(out, operation);
-        JSON_PUT(out, ",\"request\":");
-        buf_add(out, pattern->text.example);
-        JSON_PUT(out, "}");
+        return;
     }
+    struct str operation = text->operation;
+    const char *space = memchr(operation.data, ' ', operation.len);
+    operation.len = space == NULL ? operation.len : (size_t)(space - operation.data);
+    JSON_PUT(out, "{\"operation\":");
+    json_write_string(out, operation);
+    JSON_PUT(out, ",\"request\":");
+    buf_add(out, text->example);
+    JSON_PUT(out, "}");
+}
+
+static void write_histogram(struct buf *out, const struct pattern_sums *sums)
+{
+    bool first = true;
     JSON_PUT(out, ",\"histogram\":[");
     for (unsigned i = 0; i < LATENCY_BUCKETS; i++) {
         if (sums->latencies[i] > 0) {
@@ -161,14 +163,8 @@ static void write_texts(struct buf *out, const struct pattern_text *text)
     write_flags(out, text->flags);
 }
 
-void pattern_write(struct buf *out, const struct meter *meter, const struct pattern *pattern,
-                   enum pattern_form form)
+static void write_totals(struct buf *out, const struct pattern_sums *sums)
 {
-    const struct pattern_text *text = &pattern->text;
-    const struct pattern_sums *sums = &pattern->sums;
-    write_texts(out, text);
-    buf_format(out, ",\"scan\":%s,\"other\":%s", text->flags & METER_SCAN ? "true" : "false",
-               pattern->is_other ? "true" : "false");
     buf_format(out, ",\"calls\":%llu,\"errors\":%llu", (unsigned long long)sums->calls,
                (unsigned long long)sums->errors);
     write_errors(out, sums);
@@ -178,18 +174,35 @@ void pattern_write(struct buf *out, const struct meter *meter, const struct patt
                (unsigned long long)sums->items_read, (unsigned long long)sums->items_returned,
                (unsigned long long)sums->bytes_read, (unsigned long long)sums->bytes_written,
                (unsigned long long)sums->request_bytes, (unsigned long long)sums->answer_bytes);
-    write_units(out, pattern);
+}
+
+static void write_maxima(struct buf *out, const struct pattern_sums *sums)
+{
     buf_format(out,
                ",\"itemsReadMax\":%llu,\"worstItemsRead\":%llu,\"worstItemsReturned\":%llu,"
                "\"itemBytesMax\":%llu,\"collectionBytesMax\":%llu",
                (unsigned long long)sums->items_read_max, (unsigned long long)sums->worst_read,
                (unsigned long long)sums->worst_returned, (unsigned long long)sums->item_bytes_max,
                (unsigned long long)sums->collection_bytes_max);
+}
+
+void pattern_write(struct buf *out, const struct meter *meter, const struct pattern *pattern,
+                   enum pattern_form form)
+{
+    const struct pattern_text *text = &pattern->text;
+    const struct pattern_sums *sums = &pattern->sums;
+    write_texts(out, text);
+    buf_format(out, ",\"scan\":%s,\"other\":%s", text->flags & METER_SCAN ? "true" : "false",
+               pattern->is_other ? "true" : "false");
+    write_totals(out, sums);
+    write_units(out, pattern);
+    write_maxima(out, sums);
     write_latency(out, sums);
     buf_format(out, ",\"firstSeenAt\":%lld,\"lastSeenAt\":%lld", (long long)sums->first_ms,
                (long long)sums->last_ms);
-    if (form != PATTERN_LISTED) {
-        write_more(out, pattern);
+    if (form != PATTERN_LISTED) { /* the answer to one pattern, and what is stored */
+        write_example(out, text);
+        write_histogram(out, sums);
     }
     if (form == PATTERN_KEPT) {
         buf_format(out, ",\"bits\":%u,\"since\":%lld", text->flags, (long long)meter->since_ms);

@@ -301,6 +301,15 @@ int64_t meter_observed_ms(const struct meter *meter)
 
 /* --- sums --- */
 
+static void sum_latencies(struct pattern_sums *to, const struct pattern_sums *from)
+{
+    to->latency_us += from->latency_us;
+    to->latency_max_us = MAX(to->latency_max_us, from->latency_max_us);
+    for (size_t i = 0; i < LATENCY_BUCKETS; i++) {
+        to->latencies[i] += from->latencies[i];
+    }
+}
+
 void pattern_sums_add(struct pattern_sums *to, const struct pattern_sums *from)
 {
     if (from->calls > 0) {
@@ -321,17 +330,28 @@ void pattern_sums_add(struct pattern_sums *to, const struct pattern_sums *from)
     pattern_note_worst(to, from->worst_read, from->worst_returned);
     to->item_bytes_max = MAX(to->item_bytes_max, from->item_bytes_max);
     to->collection_bytes_max = MAX(to->collection_bytes_max, from->collection_bytes_max);
-    to->latency_us += from->latency_us;
-    to->latency_max_us = MAX(to->latency_max_us, from->latency_max_us);
-    for (size_t i = 0; i < LATENCY_BUCKETS; i++) {
-        to->latencies[i] += from->latencies[i];
-    }
+    sum_latencies(to, from);
     for (size_t i = 0; i < ERROR_KINDS; i++) {
         if (from->error_kinds[i].count > 0) {
             pattern_count_errors(to, (enum err_code)from->error_kinds[i].code,
                                  from->error_kinds[i].count);
         }
     }
+}
+
+/* Adds the units of the pattern in each index to its table, times `factor`. Returns their sum. */
+static double account_indexes(struct table_sums *table, const struct pattern *pattern,
+                              double factor)
+{
+    double units = 0;
+    for (size_t i = 0; i < pattern->arms.count; i++) {
+        const struct arm *from = &pattern->arms.arms[i];
+        struct arm *arm = find_arm(&table->arms, from->name);
+        arm->read_units += factor * from->read_units;
+        arm->write_units += factor * from->write_units;
+        units += from->read_units + from->write_units;
+    }
+    return units;
 }
 
 void meter_account(struct meter *meter, struct pattern *pattern, bool add)
@@ -341,14 +361,7 @@ void meter_account(struct meter *meter, struct pattern *pattern, bool add)
     uint64_t sign = add ? 1 : (uint64_t)-1; /* numbers wrap around */
     double factor = add ? 1 : -1;
     bool is_write = (pattern->text.flags & METER_WRITE) != 0;
-    double units = sums->table_units;
-    for (size_t i = 0; i < pattern->arms.count; i++) {
-        const struct arm *from = &pattern->arms.arms[i];
-        struct arm *arm = find_arm(&table->arms, from->name);
-        arm->read_units += factor * from->read_units;
-        arm->write_units += factor * from->write_units;
-        units += from->read_units + from->write_units;
-    }
+    double units = sums->table_units + account_indexes(table, pattern, factor);
     struct arm *read = str_is_null(pattern->text.index)
                            ? NULL
                            : meter_table_arm(meter, table, pattern->text.index);

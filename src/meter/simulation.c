@@ -323,25 +323,32 @@ static bool may_conflict(const struct meter_access *access)
                                          : strcmp(operation, "TransactGetItems") == 0;
 }
 
+/* Whether an access is throttled, by chance or by a limit; then fills in *out. */
+static bool is_throttled(struct simulated_table *state, const struct meter_access *access,
+                         struct arena *arena, struct limit *out)
+{
+    const struct simulation_settings *settings = &state->settings;
+    *out = (struct limit){.index = charged_index(access),
+                          .is_write = (access->flags & METER_WRITE) != 0,
+                          .kind = "ProvisionedThroughput"};
+    if (access->table->billing != BILLING_PROVISIONED &&
+        settings->throttle != THROTTLE_PROVISIONED) {
+        out->kind = "KeyRangeThroughput";
+    }
+    return simulation_happens(state, settings->throttle_rate) ||
+           (settings->throttle != THROTTLE_OFF && !is_within_limits(state, access, out)) ||
+           !is_within_partition(state, access, arena, out);
+}
+
 static bool admit(struct meter *meter, struct simulated_table *state,
                   const struct meter_access *access, struct arena *arena, struct throttling *out,
                   struct err *err)
 {
     struct simulation *simulation = meter->simulation;
     const struct simulation_settings *settings = &state->settings;
-    bool is_write = (access->flags & METER_WRITE) != 0;
-    struct limit limit = {
-        .index = charged_index(access), .is_write = is_write, .kind = "ProvisionedThroughput"};
+    struct limit limit;
     state->stepped_us += (int64_t)(settings->step_ms * 1000);
-    if (access->table->billing != BILLING_PROVISIONED &&
-        settings->throttle != THROTTLE_PROVISIONED) {
-        limit.kind = "KeyRangeThroughput";
-    }
-    bool is_throttled =
-        simulation_happens(state, settings->throttle_rate) ||
-        (settings->throttle != THROTTLE_OFF && !is_within_limits(state, access, &limit)) ||
-        !is_within_partition(state, access, arena, &limit);
-    if (is_throttled) {
+    if (is_throttled(state, access, arena, &limit)) {
         simulation->throttled++;
         return throttle(state, access->table, &limit, meter, arena, out, err);
     }

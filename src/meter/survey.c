@@ -445,6 +445,21 @@ static void survey_partitions(struct insight *insight, struct surveying *surveyi
     surveying->survey->index_partitions[place] = count;
 }
 
+static void survey_indexes(struct insight *insight, struct surveying *surveying,
+                           const struct table *table, const struct table_sizes *sizes)
+{
+    for (size_t i = 0; i < table->index_count; i++) {
+        const struct index *index = &table->indexes[i];
+        if (index->key.range_count > 0 && index->status == STATUS_ACTIVE) {
+            survey_order_of_index(insight, surveying, (int)i);
+        }
+        if (index->kind == INDEX_GLOBAL && sizes->index_item_counts[i] >= PARTITIONS_ENTRIES_MIN &&
+            sizes->index_item_counts[i] >= sizes->item_count) {
+            survey_partitions(insight, surveying, (int)i);
+        }
+    }
+}
+
 /* `before`: the sample before this one, zeroed if there is none of this table. */
 static void make_survey(struct insight *insight, const struct table *table,
                         const struct table_sizes *sizes, const struct survey *before,
@@ -467,16 +482,7 @@ static void make_survey(struct insight *insight, const struct table *table,
         survey_hot_keys(insight, surveying);
     }
     keep_earlier(survey, before, rounds);
-    for (size_t i = 0; i < table->index_count; i++) {
-        const struct index *index = &table->indexes[i];
-        if (index->key.range_count > 0 && index->status == STATUS_ACTIVE) {
-            survey_order_of_index(insight, surveying, (int)i);
-        }
-        if (index->kind == INDEX_GLOBAL && sizes->index_item_counts[i] >= PARTITIONS_ENTRIES_MIN &&
-            sizes->index_item_counts[i] >= sizes->item_count) {
-            survey_partitions(insight, surveying, (int)i);
-        }
-    }
+    survey_indexes(insight, surveying, table, sizes);
     mem_free(surveying);
 }
 

@@ -138,6 +138,21 @@ bool admin_delete_policy(struct admin *admin, const struct admin_request *reques
     return true;
 }
 
+/* Returns the names of a principal's policies without this one, with room for one more. */
+static struct str *names_without(struct admin *admin, const struct directory_principal *principal,
+                                 struct str policy, size_t *out_count)
+{
+    struct str *names = ARENA_ARRAY(admin->arena, struct str, principal->policy_count + 1);
+    size_t count = 0;
+    for (size_t i = 0; i < principal->policy_count; i++) {
+        if (!str_eq(principal->policy_names[i], policy)) {
+            names[count++] = principal->policy_names[i];
+        }
+    }
+    *out_count = count;
+    return names;
+}
+
 bool admin_attach_policy(struct admin *admin, const struct admin_request *request)
 {
     struct directory_principal *principal = admin_edit_principal(admin, request);
@@ -150,13 +165,8 @@ bool admin_attach_policy(struct admin *admin, const struct admin_request *reques
     if (request->as_boundary.value) {
         principal->boundary_name = request->policy;
     } else {
-        struct str *names = ARENA_ARRAY(admin->arena, struct str, principal->policy_count + 1);
-        size_t count = 0;
-        for (size_t i = 0; i < principal->policy_count; i++) {
-            if (!str_eq(principal->policy_names[i], request->policy)) {
-                names[count++] = principal->policy_names[i];
-            }
-        }
+        size_t count;
+        struct str *names = names_without(admin, principal, request->policy, &count);
         names[count++] = request->policy;
         principal->policy_names = names;
         principal->policy_count = count;
@@ -183,14 +193,8 @@ bool admin_detach_policy(struct admin *admin, const struct admin_request *reques
     if (request->as_boundary.value) {
         principal->boundary_name = STR_NULL;
     } else {
-        struct str *names = ARENA_ARRAY(admin->arena, struct str, principal->policy_count + 1);
-        size_t count = 0;
-        for (size_t i = 0; i < principal->policy_count; i++) {
-            if (!str_eq(principal->policy_names[i], request->policy)) {
-                names[count++] = principal->policy_names[i];
-            }
-        }
-        principal->policy_names = names;
+        size_t count;
+        principal->policy_names = names_without(admin, principal, request->policy, &count);
         principal->policy_count = count;
     }
     admin_answer_name(admin, "PolicyName", request->policy);

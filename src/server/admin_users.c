@@ -148,6 +148,17 @@ bool admin_revoke_sessions(struct admin *admin, const struct admin_request *requ
 
 /* Keys -------------------------------------------------------------------------------------- */
 
+static struct directory_key generate_key(struct arena *arena)
+{
+    char *id = arena_bytes(arena, KEY_ID_LEN);
+    char *secret = arena_bytes(arena, SECRET_LEN);
+    memcpy(id, "AKIA", 4);
+    session_random_text(id + 4, KEY_ID_LEN - 4, true);
+    session_random_text(secret, SECRET_LEN, false);
+    return (struct directory_key){.id = str_make(id, KEY_ID_LEN),
+                                  .secret = str_make(secret, SECRET_LEN)};
+}
+
 /* A new key, or the one that the request brings. */
 static bool make_key(struct admin *admin, const struct admin_request *request,
                      struct directory_key *out)
@@ -156,17 +167,9 @@ static bool make_key(struct admin *admin, const struct admin_request *request,
         return err_set(admin->err, ERR_VALIDATION,
                        "AccessKeyId and SecretAccessKey come together or not at all");
     }
-    if (!str_is_null(request->key_id)) {
-        *out = (struct directory_key){.id = request->key_id, .secret = request->secret};
-    } else {
-        char *id = arena_bytes(admin->arena, KEY_ID_LEN);
-        char *secret = arena_bytes(admin->arena, SECRET_LEN);
-        memcpy(id, "AKIA", 4);
-        session_random_text(id + 4, KEY_ID_LEN - 4, true);
-        session_random_text(secret, SECRET_LEN, false);
-        *out = (struct directory_key){.id = str_make(id, KEY_ID_LEN),
-                                      .secret = str_make(secret, SECRET_LEN)};
-    }
+    *out = str_is_null(request->key_id)
+               ? generate_key(admin->arena)
+               : (struct directory_key){.id = request->key_id, .secret = request->secret};
     out->created = clock_wall_ms() / 1000;
     if (!directory_is_key_id(out->id) || !directory_is_secret(out->secret) ||
         str_starts_with(out->id, STR(SESSION_KEY_PREFIX))) {

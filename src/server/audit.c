@@ -124,6 +124,25 @@ static void write_list(struct buf *out, const char *name, const struct resource_
     buf_add_char(out, ']');
 }
 
+static void write_entry(struct buf *out, const struct audit_entry *entry)
+{
+    write_time(out);
+    write_member(out, "caller", entry->caller);
+    write_member(out, "accessKeyId", entry->key_id);
+    write_member(out, "sourceIp", entry->source);
+    write_member(out, "service", entry->service);
+    write_member(out, "operation", entry->operation);
+    write_member(out, "resource", entry->resource);
+    write_list(out, "resources", &entry->resources);
+    write_list(out, "denied", &entry->denied);
+    buf_format(out, ",\"status\":%d", entry->status);
+    write_member(out, "error", entry->error);
+    write_member(out, "reason", entry->reason);
+    write_member(out, "wouldBeRefused", entry->warning);
+    write_member(out, "requestId", entry->request_id);
+    JSON_PUT(out, "}\n");
+}
+
 void audit_write(struct audit *audit, const struct audit_entry *entry)
 {
     if (audit == NULL || !(audit->everything || entry->is_change || entry->is_refusal ||
@@ -131,21 +150,7 @@ void audit_write(struct audit *audit, const struct audit_entry *entry)
         return;
     }
     struct buf line = {0};
-    write_time(&line);
-    write_member(&line, "caller", entry->caller);
-    write_member(&line, "accessKeyId", entry->key_id);
-    write_member(&line, "sourceIp", entry->source);
-    write_member(&line, "service", entry->service);
-    write_member(&line, "operation", entry->operation);
-    write_member(&line, "resource", entry->resource);
-    write_list(&line, "resources", &entry->resources);
-    write_list(&line, "denied", &entry->denied);
-    buf_format(&line, ",\"status\":%d", entry->status);
-    write_member(&line, "error", entry->error);
-    write_member(&line, "reason", entry->reason);
-    write_member(&line, "wouldBeRefused", entry->warning);
-    write_member(&line, "requestId", entry->request_id);
-    JSON_PUT(&line, "}\n");
+    write_entry(&line, entry);
     bool good = write(atomic_load(&audit->fd), line.data, line.len) == (ssize_t)line.len;
     if (!good && !atomic_exchange(&audit->has_failed, true)) {
         log_write(LOG_ERROR, "audit", "cannot write to %s: %s", audit->path, strerror(errno));

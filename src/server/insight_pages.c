@@ -52,31 +52,39 @@ static void write_history_metrics(struct engine *engine, struct buf *out)
     arena_finish(&arena);
 }
 
-static void run(void *context, struct http_exchange *exchange)
+static void answer_metrics(const struct insight_pages *pages, struct http_exchange *exchange)
 {
-    struct insight_pages *pages = context;
-    struct str target = exchange->target;
-    if (str_eq(target, STR(METRICS_TARGET))) {
-        insight_write_metrics(pages->meter, exchange->out);
-        kinesis_write_metrics(pages->kinesis, exchange->out);
-        write_history_metrics(pages->engine, exchange->out);
-        guard_write_metrics(pages->guard, exchange->out);
-        answer(pages, exchange, 200, STR("text/plain; version=0.0.4"));
-        return;
-    }
-    struct str path = str_skip(target, STR(INSIGHT_PREFIX).len);
+    insight_write_metrics(pages->meter, exchange->out);
+    kinesis_write_metrics(pages->kinesis, exchange->out);
+    write_history_metrics(pages->engine, exchange->out);
+    guard_write_metrics(pages->guard, exchange->out);
+    answer(pages, exchange, 200, STR("text/plain; version=0.0.4"));
+}
+
+/* The request for the insight API; HEAD is answered like GET. */
+static struct insight_request request_of(const struct http_exchange *exchange)
+{
+    struct str path = str_skip(exchange->target, STR(INSIGHT_PREFIX).len);
     const char *question = memchr(path.data, '?', path.len);
     size_t len = question == NULL ? path.len : (size_t)(question - path.data);
-    struct insight_request request = {
-        .method = exchange->method,
+    bool is_head = str_eq(exchange->method, STR("HEAD"));
+    return (struct insight_request){
+        .method = is_head ? STR("GET") : exchange->method,
         .path = str_make(path.data, len),
         .query = question == NULL ? STR_NULL : str_skip(path, len + 1),
         .body = exchange->body,
         .arena = exchange->arena,
     };
-    if (str_eq(request.method, STR("HEAD"))) {
-        request.method = STR("GET");
+}
+
+static void run(void *context, struct http_exchange *exchange)
+{
+    struct insight_pages *pages = context;
+    if (str_eq(exchange->target, STR(METRICS_TARGET))) {
+        answer_metrics(pages, exchange);
+        return;
     }
+    struct insight_request request = request_of(exchange);
     int status = insight_answer(pages->meter, &request, exchange->out);
     if (pages->answered != NULL) {
         pages->answered(pages, exchange, status);

@@ -120,11 +120,31 @@ static void note_result(struct ready *ready, const struct probe *probe)
     atomic_store(&ready->ended_us, now_us);
 }
 
+/* Probes the store, and answers the request: at once if the store is silent for too long. */
+static void probe_and_answer(struct waiting *waiting, struct probe *probe,
+                             struct waiting_mailbox *mailbox)
+{
+    struct ready *ready = waiting->ready;
+    int64_t silent_us = atomic_load(&ready->began_us) + SILENT_US;
+    int64_t left_us;
+    engine_probe(&probe->probe);
+    while (!probe->done && (left_us = silent_us - clock_monotonic_us()) >= 0) {
+        waiting_mailbox_run_for(mailbox, left_us / 1000 + 1);
+    }
+    if (!probe->done) {
+        answer(waiting, SILENT_US + 1);
+        waiting_mailbox_run(mailbox, &probe->done);
+        note_result(ready, probe);
+    } else {
+        note_result(ready, probe);
+        answer(waiting, 0);
+    }
+}
+
 static void *prober_main(void *arg)
 {
     struct waiting *waiting = arg;
     struct ready *ready = waiting->ready;
-    int64_t silent_us = atomic_load(&ready->began_us) + SILENT_US;
     struct arena arena;
     arena_init(&arena);
     struct waiting_mailbox *mailbox = waiting_mailbox_create();
@@ -135,19 +155,7 @@ static void *prober_main(void *arg)
                               .err = ERR_INIT(&arena),
                               .done = probe_done,
                           }};
-    engine_probe(&probe.probe);
-    int64_t left_us;
-    while (!probe.done && (left_us = silent_us - clock_monotonic_us()) >= 0) {
-        waiting_mailbox_run_for(mailbox, left_us / 1000 + 1);
-    }
-    if (!probe.done) {
-        answer(waiting, SILENT_US + 1);
-        waiting_mailbox_run(mailbox, &probe.done);
-        note_result(ready, &probe);
-    } else {
-        note_result(ready, &probe);
-        answer(waiting, 0);
-    }
+    probe_and_answer(waiting, &probe, mailbox);
     waiting_mailbox_destroy(mailbox);
     arena_finish(&arena);
     atomic_store(&ready->began_us, 0); /* from here on another request may begin the next probe */

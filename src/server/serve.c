@@ -524,17 +524,37 @@ static void drain(const struct server *server, const struct config *config, cons
     }
 }
 
-int serve(const struct config *config)
+/* Serves until a signal ends it, and lets the requests under way finish. */
+static void run_until_signal(struct server *server, const struct config *config,
+                             const sigset_t *signals)
 {
-    int64_t start_us = clock_monotonic_us();
+    notify_send(&server->notify, "READY=1");
+    int signal_number = wait_for_end(server, config, signals);
+    log_write(LOG_INFO, "server", "stopping on %s",
+              signal_number == SIGTERM ? "SIGTERM" : "SIGINT");
+    notify_send(&server->notify, "STOPPING=1");
+    if (signal_number == SIGTERM) {
+        drain(server, config, signals);
+    }
+}
+
+/* Sets what concerns the whole process. */
+static void set_up_process(const struct config *config, sigset_t *out_signals)
+{
     log_setup(config->log_level, config->log_format);
     umask(077); /* only the owner may read the data, and the log, which has names of tables */
     raise_file_limit();
     set_up_malloc();
     http_tls_prepare();
     credentials_take_environment();
+    block_signals(out_signals);
+}
+
+int serve(const struct config *config)
+{
+    int64_t start_us = clock_monotonic_us();
     sigset_t signals;
-    block_signals(&signals);
+    set_up_process(config, &signals);
     struct arena arena;
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
@@ -545,14 +565,7 @@ int serve(const struct config *config)
         open_server(&server, config, &arena, &err) &&
         (!config->until_eof || until_eof_start(&err))) {
         log_start(&server, config, &arena, start_us);
-        notify_send(&server.notify, "READY=1");
-        int signal_number = wait_for_end(&server, config, &signals);
-        log_write(LOG_INFO, "server", "stopping on %s",
-                  signal_number == SIGTERM ? "SIGTERM" : "SIGINT");
-        notify_send(&server.notify, "STOPPING=1");
-        if (signal_number == SIGTERM) {
-            drain(&server, config, &signals);
-        }
+        run_until_signal(&server, config, &signals);
     } else {
         log_write(LOG_ERROR, "server", "%.*s", STR_ARG(err.message));
         status = 1;

@@ -102,6 +102,18 @@ static void take_argument(struct arena *arena, struct setting *setting, struct s
     offer(setting, value, "command line");
 }
 
+/* Cuts NAME=VALUE; STR_NULL: there is no value. */
+static struct str cut_value(struct str *name)
+{
+    const char *equals = memchr(name->data, '=', name->len);
+    if (equals == NULL) {
+        return STR_NULL;
+    }
+    struct str value = str_skip(*name, (size_t)(equals - name->data) + 1);
+    name->len = (size_t)(equals - name->data);
+    return value;
+}
+
 /* Reads --name VALUE, --name=VALUE and, for flags, --name. Sets *out_file to the value of --config.
  */
 static bool read_arguments(struct arena *arena, struct setting *settings, int argc, char **argv,
@@ -114,19 +126,14 @@ static bool read_arguments(struct arena *arena, struct setting *settings, int ar
                            argv[i]);
         }
         struct str name = str_skip(argument, 2);
-        const char *equals = memchr(name.data, '=', name.len);
-        struct str value = STR_NULL;
-        if (equals != NULL) {
-            value = str_skip(name, (size_t)(equals - name.data) + 1);
-            name.len = (size_t)(equals - name.data);
-        }
+        struct str value = cut_value(&name);
         struct setting *setting = find(settings, name);
         bool is_flag = setting != NULL && setting->check.kind == CHECK_FLAG;
-        if (equals == NULL && is_flag) {
+        if (str_is_null(value) && is_flag) {
             value = STR("on");
-        } else if (equals == NULL && i + 1 < argc) {
+        } else if (str_is_null(value) && i + 1 < argc) {
             value = arena_copy(arena, str_from_c(argv[++i]));
-        } else if (equals == NULL) {
+        } else if (str_is_null(value)) {
             return err_set(err, ERR_VALIDATION, "%s needs a value; see gramme serve --help",
                            argv[i]);
         }

@@ -14,20 +14,30 @@
 
 enum { FILE_BYTES_MAX = 64 << 20 };
 
+/* Opens a file and finds its size and mode. Returns -1 if that is not possible. */
+static int open_file(struct str path, struct stat *out, struct err *err)
+{
+    struct str name = arena_copy_c(err->arena, path);
+    int fd = open(name.data, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, out) != 0) {
+        err_set(err, ERR_INTERNAL, "cannot read %.*s: %s", STR_ARG(path), strerror(errno));
+        if (fd >= 0) {
+            close(fd);
+        }
+        return -1;
+    }
+    return fd;
+}
+
 /* The text of a file that holds secrets, in memory that is not dumped. Refuses a file that other
  * users can read. */
 static bool read_secret_file(struct secret_arena *secrets, struct str path, struct str *out,
                              struct err *err)
 {
-    struct str name = arena_copy_c(err->arena, path);
-    int fd = open(name.data, O_RDONLY | O_CLOEXEC);
     struct stat facts;
-    if (fd < 0 || fstat(fd, &facts) != 0) {
-        int reason = errno;
-        if (fd >= 0) {
-            close(fd);
-        }
-        return err_set(err, ERR_INTERNAL, "cannot read %.*s: %s", STR_ARG(path), strerror(reason));
+    int fd = open_file(path, &facts, err);
+    if (fd < 0) {
+        return false;
     }
     bool is_private = (facts.st_mode & (S_IRWXG | S_IRWXO)) == 0;
     bool fits = S_ISREG(facts.st_mode) && facts.st_size <= FILE_BYTES_MAX;
@@ -183,8 +193,8 @@ static bool is_empty(struct users *users)
     return empty;
 }
 
-/* Makes root with the key from the environment. */
-static bool make_root(struct users *users, struct str id, struct str secret, struct err *err)
+/* Whether root can be made with this key. */
+static bool check_root(const struct users *users, struct str id, struct str secret, struct err *err)
 {
     if (users->key == NULL) {
         return err_set(err, ERR_VALIDATION,
@@ -195,6 +205,15 @@ static bool make_root(struct users *users, struct str id, struct str secret, str
         return err_set(err, ERR_VALIDATION,
                        "GRAMME_ROOT_ACCESS_KEY_ID and GRAMME_ROOT_SECRET_ACCESS_KEY are no "
                        "access key");
+    }
+    return true;
+}
+
+/* Makes root with the key from the environment. */
+static bool make_root(struct users *users, struct str id, struct str secret, struct err *err)
+{
+    if (!check_root(users, id, secret, err)) {
+        return false;
     }
     int64_t now = clock_wall_ms() / 1000;
     struct directory_principal root = {

@@ -159,21 +159,19 @@ static size_t count_words(struct str text)
     return count;
 }
 
-static void complete_command(struct session *session, struct str before, struct candidates *out)
+static void offer_commands(struct candidates *out, const char *before_name)
 {
-    size_t word = count_words(before); /* the number of words before this one */
-    if (word == 0) {
-        for (size_t i = 0; i < commands_count(); i++) {
-            offer(out, arena_format(out->arena, "\\%s", commands_at(i)->name));
-        }
-        return;
+    for (size_t i = 0; i < commands_count(); i++) {
+        offer(out, arena_format(out->arena, "%s%s", before_name, commands_at(i)->name));
     }
-    size_t len = 0;
-    while (len < before.len && !isspace((unsigned char)before.data[len])) {
-        len++;
-    }
-    const struct command *command = commands_find(str_make(before.data, len));
-    switch (command == NULL ? PLACE_NONE : commands_place(command, word)) {
+}
+
+/* Offers what can stand behind `before` in a place of a command. The name of the command has
+ * `name_len` bytes. */
+static void complete_place(struct session *session, enum place place, struct str before,
+                           size_t name_len, struct candidates *out)
+{
+    switch (place) {
     case PLACE_TABLE:
         if (!offer_indexes(session, out)) {
             schema_each_table(session, offer_name, out);
@@ -189,21 +187,49 @@ static void complete_command(struct session *session, struct str before, struct 
         commands_each_value(word_before(before), offer_value, out);
         break;
     case PLACE_COMMAND:
-        for (size_t i = 0; i < commands_count(); i++) {
-            offer(out, str_from_c(commands_at(i)->name));
-        }
+        offer_commands(out, "");
         break;
     case PLACE_STATEMENT:
-        complete_statement(session, str_skip(before, len), out);
+        complete_statement(session, str_skip(before, name_len), out);
         break;
     default:
         schema_each_attribute(session, offer_name, out);
     }
 }
 
+static void complete_command(struct session *session, struct str before, struct candidates *out)
+{
+    size_t word = count_words(before); /* the number of words before this one */
+    if (word == 0) {
+        offer_commands(out, "\\");
+        return;
+    }
+    size_t len = 0;
+    while (len < before.len && !isspace((unsigned char)before.data[len])) {
+        len++;
+    }
+    const struct command *command = commands_find(str_make(before.data, len));
+    enum place place = command == NULL ? PLACE_NONE : commands_place(command, word);
+    complete_place(session, place, before, len, out);
+}
+
 static int compare(const void *a, const void *b)
 {
     return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+static void sort_without_repeats(struct candidates *out)
+{
+    if (out->count > 0) {
+        qsort(out->list, out->count, sizeof(out->list[0]), compare);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < out->count; i++) {
+        if (kept == 0 || !str_eq(out->list[kept - 1], out->list[i])) {
+            out->list[kept++] = out->list[i];
+        }
+    }
+    out->count = kept;
 }
 
 void complete_find(struct session *session, struct arena *arena, struct str text,
@@ -224,14 +250,5 @@ void complete_find(struct session *session, struct arena *arena, struct str text
     } else {
         complete_statement(session, before, out);
     }
-    if (out->count > 0) {
-        qsort(out->list, out->count, sizeof(out->list[0]), compare);
-    }
-    size_t kept = 0;
-    for (size_t i = 0; i < out->count; i++) {
-        if (kept == 0 || !str_eq(out->list[kept - 1], out->list[i])) {
-            out->list[kept++] = out->list[i];
-        }
-    }
-    out->count = kept;
+    sort_without_repeats(out);
 }

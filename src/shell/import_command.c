@@ -79,17 +79,9 @@ static void note_error(struct loading *loading, size_t number, struct str messag
 
 /* --- the table --- */
 
-/* Reads the definitions and the key of the table, for CSV and for batches without equal keys. */
-static bool describe(struct loading *loading, const char *name, struct gramme_error **error)
+/* Copies the definitions of attributes from the description of the table. */
+static void keep_definitions(struct loading *loading, const struct gramme_value *list)
 {
-    struct gramme_request *request = gramme_request_create("DescribeTable", name);
-    struct gramme_answer *answer = gramme_send(loading->command->db, request, error);
-    gramme_request_destroy(request);
-    if (answer == NULL) {
-        return false;
-    }
-    const struct gramme_value *table = gramme_get(gramme_answer_root(answer), "Table");
-    const struct gramme_value *list = gramme_get(table, "AttributeDefinitions");
     size_t count = gramme_value_count(list);
     struct attribute_definition *definitions =
         ARENA_ARRAY(&loading->arena, struct attribute_definition, count + 1);
@@ -102,6 +94,19 @@ static bool describe(struct loading *loading, const char *name, struct gramme_er
     }
     loading->table.definitions = definitions;
     loading->table.definition_count = count;
+}
+
+/* Reads the definitions and the key of the table, for CSV and for batches without equal keys. */
+static bool describe(struct loading *loading, const char *name, struct gramme_error **error)
+{
+    struct gramme_request *request = gramme_request_create("DescribeTable", name);
+    struct gramme_answer *answer = gramme_send(loading->command->db, request, error);
+    gramme_request_destroy(request);
+    if (answer == NULL) {
+        return false;
+    }
+    const struct gramme_value *table = gramme_get(gramme_answer_root(answer), "Table");
+    keep_definitions(loading, gramme_get(table, "AttributeDefinitions"));
     const struct gramme_value *key = gramme_get(table, "KeySchema");
     for (size_t i = 0; i < 2 && i < gramme_value_count(key); i++) {
         loading->key[i] =
@@ -259,6 +264,29 @@ static bool add_item(struct loading *loading, struct value item)
 
 /* --- records --- */
 
+/* Loads the next record. `out`: what it was. */
+static bool load_record(struct loading *loading, struct record_reader *reader,
+                        enum record_result *out)
+{
+    bool good = true;
+    struct arena_mark mark = arena_mark(&loading->scratch);
+    struct err err = ERR_INIT(&loading->scratch);
+    struct record record;
+    *out = record_reader_next(reader, &loading->scratch, &record, &err);
+    loading->records += *out != RECORD_END;
+    if (*out == RECORD_ITEM) {
+        good = add_item(loading, record.item);
+    } else if (*out == RECORD_FAILED) {
+        note_error(loading, loading->records, err.message);
+        good = false;
+    } else if (*out != RECORD_END) {
+        note_error(loading, loading->records, record.error);
+        arena_rewind(&loading->scratch, mark); /* a file may have bad records only */
+    }
+    show_written(loading);
+    return good;
+}
+
 static bool load_records(const struct import_arguments *arguments, struct loading *loading,
                          struct byte_source *source)
 {
@@ -273,24 +301,29 @@ static bool load_records(const struct import_arguments *arguments, struct loadin
     bool good = true;
     enum record_result result = RECORD_ITEM;
     while (good && result != RECORD_END && result != RECORD_BROKEN) {
-        struct arena_mark mark = arena_mark(&loading->scratch);
-        struct err err = ERR_INIT(&loading->scratch);
-        struct record record;
-        result = record_reader_next(reader, &loading->scratch, &record, &err);
-        loading->records += result != RECORD_END;
-        if (result == RECORD_ITEM) {
-            good = add_item(loading, record.item);
-        } else if (result == RECORD_FAILED) {
-            note_error(loading, loading->records, err.message);
-            good = false;
-        } else if (result != RECORD_END) {
-            note_error(loading, loading->records, record.error);
-            arena_rewind(&loading->scratch, mark); /* a file may have bad records only */
-        }
-        show_written(loading);
+        good = load_record(loading, reader, &result);
     }
     record_reader_destroy(reader);
     return good;
+}
+
+/* An item in typed JSON. */
+static bool load_typed(struct loading *loading, struct str text)
+{
+    struct arena_mark mark = arena_mark(&loading->scratch);
+    struct json_reader json;
+    json_reader_init(&json, &loading->scratch, text);
+    struct value_reader reader = {.json = &json, .complaint = STR_NULL};
+    builder_init(&reader.builder, &loading->scratch, text.len);
+    if (value_json_read_item(&reader, PLACE_MEMBER) && reader.problem.fault == FAULT_NONE) {
+        return add_item(loading, builder_finish(&reader.builder));
+    }
+    note_error(loading, loading->records,
+               reader.problem.fault == FAULT_NONE
+                   ? STR("it is not an item")
+                   : value_problem_text(&reader.problem, WORDING_OLDER, &loading->scratch));
+    arena_rewind(&loading->scratch, mark);
+    return true;
 }
 
 /* An item in plain JSON, read as the client library reads it. */
@@ -308,57 +341,46 @@ static bool load_plain(struct loading *loading, struct str line)
         gramme_error_destroy(error);
         return true;
     }
-    struct arena_mark mark = arena_mark(&loading->scratch);
-    struct json_reader json;
-    json_reader_init(&json, &loading->scratch, str_make(typed, len));
-    struct value_reader reader = {.json = &json, .complaint = STR_NULL};
-    builder_init(&reader.builder, &loading->scratch, len);
-    bool is_good =
-        value_json_read_item(&reader, PLACE_MEMBER) && reader.problem.fault == FAULT_NONE;
-    bool good = true;
-    if (is_good) {
-        good = add_item(loading, builder_finish(&reader.builder));
-    } else {
-        note_error(loading, loading->records,
-                   reader.problem.fault == FAULT_NONE
-                       ? STR("it is not an item")
-                       : value_problem_text(&reader.problem, WORDING_OLDER, &loading->scratch));
-        arena_rewind(&loading->scratch, mark);
-    }
+    bool good = load_typed(loading, str_make(typed, len));
     gramme_free(typed);
     return good;
+}
+
+/* Finds the next line, without its end, which is not taken; STR_NULL: there is none. */
+static bool find_line(struct window *window, struct str *out, struct err *err)
+{
+    const char *end = NULL;
+    struct str text = STR_NULL;
+    for (bool is_over = false; !is_over;) {
+        text = window_text(window);
+        end = text.len == 0 ? NULL : memchr(text.data, '\n', text.len);
+        is_over = end != NULL || window->is_end;
+        if (!is_over && !window_fill(window, err)) {
+            return false;
+        }
+    }
+    size_t len = end == NULL ? text.len : (size_t)(end - text.data);
+    *out = len == 0 && end == NULL ? STR_NULL : str_make(text.data, len);
+    return true;
 }
 
 static bool load_lines(struct loading *loading, struct byte_source *source)
 {
     struct window window;
+    struct str line = STR("");
     struct err err = ERR_INIT(&loading->arena);
     bool good = true;
     window_init(&window, source, RECORD_BYTES_MAX);
-    for (;;) {
-        struct str text = window_text(&window);
-        const char *end = text.len == 0 ? NULL : memchr(text.data, '\n', text.len);
-        if (end == NULL && !window.is_end) {
-            if (!window_fill(&window, &err)) {
-                note_error(loading, loading->records + 1, err.message);
-                good = false;
-                break;
-            }
-            continue;
-        }
-        size_t len = end == NULL ? text.len : (size_t)(end - text.data);
-        if (len == 0 && end == NULL) {
-            break;
-        }
-        bool is_blank = len == 0 || (len == 1 && text.data[0] == '\r');
-        if (!is_blank) {
-            loading->records++;
-            good = load_plain(loading, str_make(text.data, len));
-        }
-        window_take(&window, end == NULL ? len : len + 1);
-        show_written(loading);
-        if (!good) {
-            break;
+    while (good && !str_is_null(line)) {
+        if (!find_line(&window, &line, &err)) {
+            note_error(loading, loading->records + 1, err.message);
+            good = false;
+        } else if (!str_is_null(line)) {
+            bool is_blank = line.len == 0 || str_eq(line, STR("\r"));
+            loading->records += !is_blank;
+            good = is_blank || load_plain(loading, line);
+            window_take(&window, MIN(line.len + 1, window_text(&window).len));
+            show_written(loading);
         }
     }
     window_finish(&window);
@@ -474,11 +496,29 @@ static bool choose_compression(struct import_arguments *arguments)
     return good;
 }
 
+/* Checks the options that say where the objects are. */
+static int check_bucket(const struct import_arguments *arguments)
+{
+    const struct subcommand *command = &arguments->command;
+    bool is_bucket = arguments->bucket != NULL;
+    if (is_bucket != (arguments->key != NULL)) {
+        return subcommand_complain(command, "--bucket and --key need each other", "");
+    }
+    if (is_bucket && arguments->path != NULL) {
+        return subcommand_complain(command, "a file and --bucket exclude each other", "");
+    }
+    if (is_bucket && arguments->format == IMPORT_PLAIN) {
+        return subcommand_complain(command, "ImportTable does not read plain JSON", "");
+    }
+    return is_bucket || arguments->prefix == NULL
+               ? EXIT_GOOD
+               : subcommand_complain(command, "--prefix is of buckets", "");
+}
+
 static int check_arguments(struct import_arguments *arguments)
 {
     const struct subcommand *command = &arguments->command;
     const char *delimiter = arguments->delimiter_word;
-    bool is_bucket = arguments->bucket != NULL;
     arguments->delimiter = text_or(delimiter, "")[0];
     arguments->command.progress.is_hidden = arguments->quiet != NULL;
     if (arguments->table == NULL) {
@@ -493,18 +533,7 @@ static int check_arguments(struct import_arguments *arguments)
     if (delimiter != NULL && strlen(delimiter) != 1) {
         return subcommand_complain(command, "a delimiter is one character: ", delimiter);
     }
-    if (is_bucket != (arguments->key != NULL)) {
-        return subcommand_complain(command, "--bucket and --key need each other", "");
-    }
-    if (is_bucket && arguments->path != NULL) {
-        return subcommand_complain(command, "a file and --bucket exclude each other", "");
-    }
-    if (is_bucket && arguments->format == IMPORT_PLAIN) {
-        return subcommand_complain(command, "ImportTable does not read plain JSON", "");
-    }
-    return is_bucket || arguments->prefix == NULL
-               ? EXIT_GOOD
-               : subcommand_complain(command, "--prefix is of buckets", "");
+    return check_bucket(arguments);
 }
 
 /* As subcommand_read(). */

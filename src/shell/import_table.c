@@ -21,6 +21,21 @@ static bool take_attribute(struct str *rest, struct str *out_name, struct str *o
     return out_name->len > 0;
 }
 
+/* Adds a key attribute to AttributeDefinitions and KeySchema. `part`: 0 for the partition key. */
+static void put_attribute(struct buf *definitions, struct buf *schema, size_t part, struct str name,
+                          struct str type)
+{
+    buf_add(definitions, part > 0 ? STR(",") : STR(""));
+    JSON_PUT(definitions, "{\"AttributeName\":");
+    json_write_string(definitions, name);
+    JSON_PUT(definitions, ",\"AttributeType\":");
+    json_write_string(definitions, type);
+    JSON_PUT(definitions, "}");
+    buf_add(schema, part > 0 ? STR(",{\"AttributeName\":") : STR("{\"AttributeName\":"));
+    json_write_string(schema, name);
+    buf_add(schema, part > 0 ? STR(",\"KeyType\":\"RANGE\"}") : STR(",\"KeyType\":\"HASH\"}"));
+}
+
 /* AttributeDefinitions and KeySchema, from --key. */
 static bool put_key(struct buf *out, const char *key)
 {
@@ -33,19 +48,9 @@ static bool put_key(struct buf *out, const char *key)
         struct str name;
         struct str type;
         good = count < 2 && take_attribute(&rest, &name, &type);
-        if (!good) {
-            break;
+        if (good) {
+            put_attribute(out, &schema, count, name, type);
         }
-        buf_add(out, count > 0 ? STR(",") : STR(""));
-        JSON_PUT(out, "{\"AttributeName\":");
-        json_write_string(out, name);
-        JSON_PUT(out, ",\"AttributeType\":");
-        json_write_string(out, type);
-        JSON_PUT(out, "}");
-        buf_add(&schema, count > 0 ? STR(",{\"AttributeName\":") : STR("{\"AttributeName\":"));
-        json_write_string(&schema, name);
-        buf_add(&schema,
-                count > 0 ? STR(",\"KeyType\":\"RANGE\"}") : STR(",\"KeyType\":\"HASH\"}"));
     }
     JSON_PUT(out, "],\"KeySchema\":[");
     buf_add(out, buf_str(&schema));

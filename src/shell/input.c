@@ -186,15 +186,22 @@ static size_t shared_prefix(const struct candidates *found)
     return len;
 }
 
+/* The columns that each candidate takes: the width of the widest, and a gap. */
+static size_t width_of_candidates(const struct candidates *found)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        width = MAX(width, terminal_width(found->list[i]) + 2);
+    }
+    return width;
+}
+
 static void list_candidates(const struct candidates *found)
 {
     int rows;
     int columns;
     terminal_size(&rows, &columns);
-    size_t width = 0;
-    for (size_t i = 0; i < found->count; i++) {
-        width = MAX(width, terminal_width(found->list[i]) + 2);
-    }
+    size_t width = width_of_candidates(found);
     size_t per_line = MAX((size_t)columns / width, (size_t)1);
     size_t shown = MIN(found->count, per_line * (size_t)MAX(rows - 3, 1));
     struct buf out = {0};
@@ -227,6 +234,31 @@ static void insert(EditLine *editor, struct arena *arena, const struct candidate
     el_insertstr(editor, arena_copy_c(arena, text).data);
 }
 
+/* Inserts the only candidate, and a blank if the word is complete. */
+static void insert_word(EditLine *editor, struct arena *arena, const struct candidates *found)
+{
+    struct str word = found->list[0];
+    char last = word.len > 0 ? word.data[word.len - 1] : ' ';
+    insert(editor, arena, found, word);
+    if (last != '(' && last != '/' && last != '*') {
+        el_insertstr(editor, " ");
+    }
+}
+
+/* Inserts what all candidates have in common; if that was typed already, lists them. Returns what
+ * the editor shall do. */
+static unsigned char insert_shared(EditLine *editor, struct arena *arena,
+                                   const struct candidates *found)
+{
+    size_t len = shared_prefix(found);
+    if (len <= found->word.len) {
+        list_candidates(found);
+        return CC_REDISPLAY;
+    }
+    insert(editor, arena, found, str_make(found->list[0].data, len));
+    return CC_REFRESH;
+}
+
 static unsigned char complete(EditLine *editor, int key)
 {
     (void)key;
@@ -240,22 +272,10 @@ static unsigned char complete(EditLine *editor, int key)
     complete_find(input->session, &arena, text, found);
     unsigned char result = CC_REFRESH_BEEP;
     if (found->count == 1) {
-        struct str word = found->list[0];
-        char last = word.len > 0 ? word.data[word.len - 1] : ' ';
-        insert(editor, &arena, found, word);
-        if (last != '(' && last != '/' && last != '*') {
-            el_insertstr(editor, " ");
-        }
+        insert_word(editor, &arena, found);
         result = CC_REFRESH;
     } else if (found->count > 1) {
-        size_t len = shared_prefix(found);
-        if (len > found->word.len) {
-            insert(editor, &arena, found, str_make(found->list[0].data, len));
-            result = CC_REFRESH;
-        } else {
-            list_candidates(found);
-            result = CC_REDISPLAY;
-        }
+        result = insert_shared(editor, &arena, found);
     }
     arena_finish(&arena);
     return result;

@@ -51,6 +51,36 @@ static void add_cost_row(struct gramme_value *rows, const char *name,
     set_money(row, "streams", cost, "streams");
 }
 
+/* Adds a row for the table `wanted`, or for each table and their sum. False: it has no traffic. */
+static bool add_cost_rows(struct gramme_value *rows, const struct gramme_value *root,
+                          struct str wanted)
+{
+    const struct gramme_value *tables = gramme_get(root, "tables");
+    for (size_t i = 0; i < gramme_value_count(tables); i++) {
+        const struct gramme_value *table = gramme_value_at(tables, i);
+        const char *name = gramme_get_string(table, "table");
+        if (name != NULL && (str_is_null(wanted) || str_eq(wanted, str_from_c(name)))) {
+            add_cost_row(rows, name, table);
+        }
+    }
+    if (str_is_null(wanted)) {
+        add_cost_row(rows, "(all)", gramme_get(root, "total"));
+    }
+    return gramme_value_count(rows) > 0;
+}
+
+/* Says which prices the costs are computed with. */
+static void print_prices(struct session *session, const struct gramme_value *root)
+{
+    const struct gramme_value *prices = gramme_get(root, "prices");
+    const char *name = gramme_get_string(prices, "name");
+    terminal_add_text(&session->out, str_from_c(gramme_get_string(prices, "currency")));
+    buf_format(&session->out, " a month at the rate of the last %.2f hours, prices of ",
+               gramme_get_double(root, "observedHours", 0));
+    terminal_add_text(&session->out, str_from_c(name != NULL ? name : "?"));
+    buf_add_char(&session->out, '\n');
+}
+
 bool run_cost(struct session *session, const struct invocation *invocation)
 {
     struct str wanted = word_at(invocation, 1);
@@ -59,30 +89,12 @@ bool run_cost(struct session *session, const struct invocation *invocation)
         return false;
     }
     const struct gramme_value *root = gramme_answer_root(answer);
-    const struct gramme_value *prices = gramme_get(root, "prices");
-    const struct gramme_value *tables = gramme_get(root, "tables");
     struct gramme_value *rows = gramme_list_create();
-    for (size_t i = 0; i < gramme_value_count(tables); i++) {
-        const struct gramme_value *table = gramme_value_at(tables, i);
-        const char *name = gramme_get_string(table, "table");
-        if (name != NULL && (str_is_null(wanted) || str_eq(wanted, str_from_c(name)))) {
-            add_cost_row(rows, name, table);
-        }
-    }
-    bool good = str_is_null(wanted) || gramme_value_count(rows) > 0 ||
+    bool good = add_cost_rows(rows, root, wanted) ||
                 fail(session, "no traffic of table %.*s is known", STR_ARG(wanted));
-    if (good && str_is_null(wanted)) {
-        add_cost_row(rows, "(all)", gramme_get(root, "total"));
-    }
     print_rows(session, rows);
-    const char *currency = gramme_get_string(prices, "currency");
-    const char *name = gramme_get_string(prices, "name");
     if (good && session->is_interactive) {
-        terminal_add_text(&session->out, str_from_c(currency));
-        buf_format(&session->out, " a month at the rate of the last %.2f hours, prices of ",
-                   gramme_get_double(root, "observedHours", 0));
-        terminal_add_text(&session->out, str_from_c(name != NULL ? name : "?"));
-        buf_add_char(&session->out, '\n');
+        print_prices(session, root);
     }
     gramme_value_destroy(rows);
     gramme_answer_destroy(answer);
@@ -114,6 +126,19 @@ bool run_patterns(struct session *session, const struct invocation *invocation)
     return true;
 }
 
+static void add_finding_row(struct gramme_value *rows, const struct gramme_value *finding)
+{
+    static const char *const members[] = {"severity", "table",    "index",
+                                          "title",    "evidence", "remedy"};
+    struct gramme_value *row = gramme_add_map(rows);
+    for (size_t i = 0; i < COUNT_OF(members); i++) {
+        const struct gramme_value *value = gramme_get(finding, members[i]);
+        if (gramme_value_type(value) == GRAMME_STRING) {
+            gramme_set_value(row, members[i], value);
+        }
+    }
+}
+
 bool run_findings(struct session *session, const struct invocation *invocation)
 {
     (void)invocation;
@@ -122,18 +147,10 @@ bool run_findings(struct session *session, const struct invocation *invocation)
         !fetch(session, "findings", ROWS_MAX, STR_NULL, &answer)) {
         return false;
     }
-    static const char *const members[] = {"severity", "table",    "index",
-                                          "title",    "evidence", "remedy"};
     const struct gramme_value *findings = gramme_get(gramme_answer_root(answer), "findings");
     struct gramme_value *rows = gramme_list_create();
     for (size_t i = 0; i < gramme_value_count(findings); i++) {
-        struct gramme_value *row = gramme_add_map(rows);
-        for (size_t k = 0; k < COUNT_OF(members); k++) {
-            const struct gramme_value *value = gramme_get(gramme_value_at(findings, i), members[k]);
-            if (gramme_value_type(value) == GRAMME_STRING) {
-                gramme_set_value(row, members[k], value);
-            }
-        }
+        add_finding_row(rows, gramme_value_at(findings, i));
     }
     print_rows(session, rows);
     if (session->is_interactive && gramme_value_count(rows) == 0) {

@@ -99,7 +99,7 @@ bool run_scan(struct session *session, const struct invocation *invocation)
 }
 
 /* A condition on the sort key: how it is typed, as an expression, and its number of values. */
-static const struct {
+static const struct sort_condition {
     const char *word;
     const char *expression;
     size_t value_count;
@@ -112,6 +112,34 @@ static const struct {
     {"begins", "begins_with(#s, :s)", 1},
     {"between", "#s BETWEEN :s AND :t", 2},
 };
+
+/* Returns the condition that is typed so; NULL: the word is none. */
+static const struct sort_condition *find_condition(struct str word)
+{
+    for (size_t i = 0; i < COUNT_OF(conditions); i++) {
+        if (str_eq(word, str_from_c(conditions[i].word))) {
+            return &conditions[i];
+        }
+    }
+    return NULL;
+}
+
+/* Sets :s and :t to the values of a condition, which begin at word 4. */
+static bool set_sort_values(struct session *session, const struct invocation *invocation,
+                            const struct target *target, const struct sort_condition *condition,
+                            struct gramme_value *values)
+{
+    bool good =
+        target->key.name[1] != NULL ||
+        fail(session, "%s has no sort key", target->index != NULL ? target->index : target->table);
+    for (size_t i = 0; good && i < condition->value_count; i++) {
+        struct str value = word_at(invocation, 4 + i);
+        good = str_is_null(value) ? fail_usage(session, invocation)
+                                  : schema_set_typed(session, values, i == 0 ? ":s" : ":t",
+                                                     target->key.type[1], value);
+    }
+    return good;
+}
 
 /* Adds the condition at word 3, if there is one. *next: the word behind it. */
 static bool add_condition(struct session *session, const struct invocation *invocation,
@@ -128,27 +156,14 @@ static bool add_condition(struct session *session, const struct invocation *invo
     *next = 3;
     struct buf expression = {0};
     buf_add(&expression, STR("#p = :p"));
+    const struct sort_condition *condition = find_condition(word_at(invocation, 3));
     bool good =
-        schema_set_typed(session, values, ":p", target->key.type[0], word_at(invocation, 2));
-    struct str word = word_at(invocation, 3);
-    for (size_t i = 0; good && i < COUNT_OF(conditions); i++) {
-        if (!str_eq(word, str_from_c(conditions[i].word))) {
-            continue;
-        }
-        if (target->key.name[1] == NULL) {
-            good = fail(session, "%s has no sort key",
-                        target->index != NULL ? target->index : target->table);
-            break;
-        }
-        buf_format(&expression, " AND %s", conditions[i].expression);
+        schema_set_typed(session, values, ":p", target->key.type[0], word_at(invocation, 2)) &&
+        (condition == NULL || set_sort_values(session, invocation, target, condition, values));
+    if (good && condition != NULL) {
+        buf_format(&expression, " AND %s", condition->expression);
         gramme_set_string(names, "#s", target->key.name[1]);
-        for (size_t v = 0; good && v < conditions[i].value_count; v++) {
-            struct str value = word_at(invocation, 4 + v);
-            good = str_is_null(value) ? fail_usage(session, invocation)
-                                      : schema_set_typed(session, values, v == 0 ? ":s" : ":t",
-                                                         target->key.type[1], value);
-        }
-        *next = 4 + conditions[i].value_count;
+        *next = 4 + condition->value_count;
     }
     gramme_set_text(parameters, "KeyConditionExpression", expression.data, expression.len);
     buf_finish(&expression);

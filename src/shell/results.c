@@ -131,7 +131,8 @@ static int compare_columns(const void *a, const void *b)
     return left->seen < right->seen ? -1 : left->seen > right->seen;
 }
 
-void columns_collect(const struct items *items, struct columns *out)
+/* Lists the attributes of all items, as they are met. The caller frees the list. */
+static struct column *list_columns(const struct items *items, size_t *out_count)
 {
     struct map seen;
     map_init(&seen);
@@ -153,6 +154,14 @@ void columns_collect(const struct items *items, struct columns *out)
         }
     }
     map_finish(&seen);
+    *out_count = count;
+    return list;
+}
+
+void columns_collect(const struct items *items, struct columns *out)
+{
+    size_t count;
+    struct column *list = list_columns(items, &count);
     if (count > 0) {
         qsort(list, count, sizeof(*list), compare_columns);
     }
@@ -201,6 +210,20 @@ static void print_csv(struct session *session, const struct items *items)
     mem_free(columns.names);
 }
 
+/* The width of the widest name; not more than 40. */
+static size_t width_of_names(const struct columns *columns)
+{
+    struct buf safe = {0};
+    size_t width = 0;
+    for (size_t c = 0; c < columns->count; c++) {
+        safe.len = 0;
+        terminal_add_text(&safe, str_from_c(columns->names[c]));
+        width = MAX(width, MIN(terminal_width(buf_str(&safe)), (size_t)40));
+    }
+    buf_finish(&safe);
+    return width;
+}
+
 static void print_list(struct session *session, const struct items *items)
 {
     struct buf text = {0};
@@ -212,12 +235,7 @@ static void print_list(struct session *session, const struct items *items)
         struct columns columns;
         columns_collect(&one, &columns);
         buf_format(&session->out, "-- item %zu\n", items->first + i + 1);
-        size_t width = 0;
-        for (size_t c = 0; c < columns.count; c++) {
-            safe.len = 0;
-            terminal_add_text(&safe, str_from_c(columns.names[c]));
-            width = MAX(width, MIN(terminal_width(buf_str(&safe)), (size_t)40));
-        }
+        size_t width = width_of_names(&columns);
         for (size_t c = 0; c < columns.count; c++) {
             safe.len = text.len = 0;
             terminal_add_text(&safe, str_from_c(columns.names[c]));

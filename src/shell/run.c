@@ -32,6 +32,19 @@ static bool find_position(const char *message, size_t *line, size_t *column)
 }
 
 /* Shows the line of the statement with a caret below the position. */
+/* Returns how many bytes the first `count` characters of a line have. */
+static size_t bytes_of_chars(struct str line, size_t count)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < count && at < line.len; i++) {
+        at++;
+        while (at < line.len && ((unsigned char)line.data[at] & 0xc0) == 0x80) {
+            at++;
+        }
+    }
+    return at;
+}
+
 static void show_position(FILE *out, struct str statement, size_t line, size_t column)
 {
     while (line > 1) {
@@ -47,13 +60,7 @@ static void show_position(FILE *out, struct str statement, size_t line, size_t c
     struct buf safe = {0};
     struct buf before = {0};
     terminal_add_text(&safe, str_make(statement.data, len));
-    size_t at = 0;
-    for (size_t i = 1; i < column && at < len; i++) { /* characters, not bytes */
-        at++;
-        while (at < len && ((unsigned char)statement.data[at] & 0xc0) == 0x80) {
-            at++;
-        }
-    }
+    size_t at = column == 0 ? 0 : bytes_of_chars(str_make(statement.data, len), column - 1);
     terminal_add_text(&before, str_make(statement.data, at));
     fprintf(out, "  %.*s\n  %*s^\n", STR_ARG(buf_str(&safe)), (int)terminal_width(buf_str(&before)),
             "");

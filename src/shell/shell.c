@@ -177,6 +177,31 @@ static void finish(struct session *session)
     buf_finish(&session->message);
 }
 
+/* Sets what follows from the environment and the terminal. */
+static void set_surroundings(struct session *session, const struct arguments *arguments)
+{
+    const char *endpoint = getenv("GRAMME_ENDPOINT");
+    session->url = arguments->url != NULL ? arguments->url
+                   : endpoint != NULL     ? endpoint
+                                          : URL_DEFAULT;
+    session->is_terminal = isatty(STDOUT_FILENO) != 0;
+    session->is_interactive = session->is_terminal && isatty(STDIN_FILENO) != 0 &&
+                              arguments->command == NULL && arguments->file == NULL;
+    session->timing = session->is_interactive || arguments->timing;
+}
+
+/* Opens the database. False: the failure was printed. */
+static bool open_database(struct session *session)
+{
+    struct gramme_error *error = NULL;
+    session->db = gramme_open(session->url, &session->options, &error);
+    if (session->db == NULL) {
+        fprintf(stderr, "gramme shell: %s\n", gramme_error_message(error));
+        gramme_error_destroy(error);
+    }
+    return session->db != NULL;
+}
+
 int shell_main(int argc, char **argv)
 {
     if (argc > 0 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0 ||
@@ -190,12 +215,7 @@ int shell_main(int argc, char **argv)
     if (status != 0) {
         return status;
     }
-    const char *endpoint = getenv("GRAMME_ENDPOINT");
-    session.url = arguments.url != NULL ? arguments.url : endpoint != NULL ? endpoint : URL_DEFAULT;
-    session.is_terminal = isatty(STDOUT_FILENO) != 0;
-    session.is_interactive = session.is_terminal && isatty(STDIN_FILENO) != 0 &&
-                             arguments.command == NULL && arguments.file == NULL;
-    session.timing = session.is_interactive || arguments.timing;
+    set_surroundings(&session, &arguments);
     if (arguments.format != NULL &&
         !settings_set(&session, STR("format"), str_from_c(arguments.format))) {
         status = complain(session.message.data, "");
@@ -206,11 +226,7 @@ int shell_main(int argc, char **argv)
     if (session.is_interactive) {
         interrupts_init();
     }
-    struct gramme_error *error = NULL;
-    session.db = gramme_open(session.url, &session.options, &error);
-    if (session.db == NULL) {
-        fprintf(stderr, "gramme shell: %s\n", gramme_error_message(error));
-        gramme_error_destroy(error);
+    if (!open_database(&session)) {
         buf_finish(&session.message);
         return 2;
     }

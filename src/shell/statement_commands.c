@@ -62,6 +62,18 @@ bool statement_run(struct session *session, struct str text)
     return good;
 }
 
+/* Prints the lines of a plan. */
+static void print_plan(struct session *session, struct str plan)
+{
+    while (plan.len > 0) {
+        const char *newline = memchr(plan.data, '\n', plan.len);
+        size_t len = newline == NULL ? plan.len : (size_t)(newline - plan.data);
+        terminal_add_text(&session->out, str_make(plan.data, len));
+        buf_add_char(&session->out, '\n');
+        plan = str_skip(plan, MIN(len + 1, plan.len));
+    }
+}
+
 bool run_explain(struct session *session, const struct invocation *invocation)
 {
     struct str text = invocation->rest;
@@ -82,14 +94,7 @@ bool run_explain(struct session *session, const struct invocation *invocation)
     gramme_value_destroy(parameters);
     if (good) {
         const char *plan = gramme_get_string(gramme_answer_root(answer), "Plan");
-        struct str rest = str_from_c(plan != NULL ? plan : "");
-        while (rest.len > 0) {
-            const char *newline = memchr(rest.data, '\n', rest.len);
-            size_t len = newline == NULL ? rest.len : (size_t)(newline - rest.data);
-            terminal_add_text(&session->out, str_make(rest.data, len));
-            buf_add_char(&session->out, '\n');
-            rest = str_skip(rest, MIN(len + 1, rest.len));
-        }
+        print_plan(session, str_from_c(plan != NULL ? plan : ""));
         gramme_answer_destroy(answer);
     }
     return good;

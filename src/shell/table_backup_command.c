@@ -70,6 +70,16 @@ static void add_backup(struct buf *out, const struct gramme_value *backup)
     buf_add_char(out, '\n');
 }
 
+static void print_backups(const struct gramme_value *list)
+{
+    struct buf lines = {0};
+    for (size_t i = 0; i < gramme_value_count(list); i++) {
+        add_backup(&lines, gramme_value_at(list, i));
+    }
+    printf("%.*s", STR_ARG(buf_str(&lines)));
+    buf_finish(&lines);
+}
+
 static bool list_backups(struct arguments *arguments)
 {
     struct gramme_value *parameters = gramme_map_create();
@@ -83,14 +93,8 @@ static bool list_backups(struct arguments *arguments)
         struct gramme_answer *answer =
             subcommand_ask(&arguments->command, "ListBackups", parameters);
         const struct gramme_value *root = answer == NULL ? NULL : gramme_answer_root(answer);
-        const struct gramme_value *list = gramme_get(root, "BackupSummaries");
         const char *last = gramme_get_string(root, "LastEvaluatedBackupArn");
-        struct buf lines = {0};
-        for (size_t i = 0; i < gramme_value_count(list); i++) {
-            add_backup(&lines, gramme_value_at(list, i));
-        }
-        printf("%.*s", STR_ARG(buf_str(&lines)));
-        buf_finish(&lines);
+        print_backups(gramme_get(root, "BackupSummaries"));
         good = answer != NULL;
         has_more = last != NULL;
         if (has_more) {

@@ -8,26 +8,29 @@
 
 /* --- \tables --- */
 
-bool run_tables(struct session *session, const struct invocation *invocation)
+static void add_table_rows(struct gramme_value *rows, const struct gramme_value *names,
+                           struct str prefix)
 {
-    struct str prefix = word_at(invocation, 1);
-    prefix = str_is_null(prefix) ? STR("") : prefix;
+    for (size_t i = 0; i < gramme_value_count(names); i++) {
+        const char *name = gramme_value_string(gramme_value_at(names, i));
+        if (name != NULL && str_starts_with(str_from_c(name), prefix)) {
+            gramme_set_string(gramme_add_map(rows), "table", name);
+        }
+    }
+}
+
+/* Adds a row for each table whose name begins so. */
+static bool list_tables(struct session *session, struct str prefix, struct gramme_value *rows,
+                        struct usage *usage)
+{
     struct gramme_value *parameters = gramme_map_create();
-    struct gramme_value *rows = gramme_list_create();
-    struct usage usage = {0};
     const char *last = "";
     bool good = true;
     while (good && last != NULL) {
         struct gramme_answer *answer;
-        good = call(session, session->db, "ListTables", parameters, &answer, &usage);
+        good = call(session, session->db, "ListTables", parameters, &answer, usage);
         if (good) {
-            const struct gramme_value *names = gramme_get(gramme_answer_root(answer), "TableNames");
-            for (size_t i = 0; i < gramme_value_count(names); i++) {
-                const char *name = gramme_value_string(gramme_value_at(names, i));
-                if (name != NULL && str_starts_with(str_from_c(name), prefix)) {
-                    gramme_set_string(gramme_add_map(rows), "table", name);
-                }
-            }
+            add_table_rows(rows, gramme_get(gramme_answer_root(answer), "TableNames"), prefix);
             last = gramme_get_string(gramme_answer_root(answer), "LastEvaluatedTableName");
             if (last != NULL) {
                 gramme_set_string(parameters, "ExclusiveStartTableName", last);
@@ -35,6 +38,16 @@ bool run_tables(struct session *session, const struct invocation *invocation)
             gramme_answer_destroy(answer);
         }
     }
+    gramme_value_destroy(parameters);
+    return good;
+}
+
+bool run_tables(struct session *session, const struct invocation *invocation)
+{
+    struct str prefix = word_at(invocation, 1);
+    struct gramme_value *rows = gramme_list_create();
+    struct usage usage = {0};
+    bool good = list_tables(session, str_is_null(prefix) ? STR("") : prefix, rows, &usage);
     if (good) {
         struct items items = {0};
         for (size_t i = 0; i < gramme_value_count(rows); i++) {
@@ -44,7 +57,6 @@ bool run_tables(struct session *session, const struct invocation *invocation)
         results_print_usage(session, "table", items.count, &usage);
         items_finish(&items);
     }
-    gramme_value_destroy(parameters);
     gramme_value_destroy(rows);
     return good;
 }
@@ -250,22 +262,28 @@ static bool wait_for_table(struct session *session, const char *table)
     return good;
 }
 
-bool run_create(struct session *session, const struct invocation *invocation)
+/* Sends CreateTable: its parameters are typed as JSON, or follow from the words. */
+static bool send_create(struct session *session, const struct invocation *invocation,
+                        struct gramme_answer **answer)
 {
     struct str first = word_at(invocation, 1);
-    if (str_is_null(first)) {
+    if (first.data[0] == '{') {
+        return call_json(session, session->db, "CreateTable", first, answer, NULL);
+    }
+    struct gramme_value *parameters = gramme_map_create();
+    bool good = build_create(session, invocation, parameters) &&
+                call(session, session->db, "CreateTable", parameters, answer, NULL);
+    gramme_value_destroy(parameters);
+    return good;
+}
+
+bool run_create(struct session *session, const struct invocation *invocation)
+{
+    if (str_is_null(word_at(invocation, 1))) {
         return fail_usage(session, invocation);
     }
     struct gramme_answer *answer = NULL;
-    bool good;
-    if (first.data[0] == '{') {
-        good = call_json(session, session->db, "CreateTable", first, &answer, NULL);
-    } else {
-        struct gramme_value *parameters = gramme_map_create();
-        good = build_create(session, invocation, parameters) &&
-               call(session, session->db, "CreateTable", parameters, &answer, NULL);
-        gramme_value_destroy(parameters);
-    }
+    bool good = send_create(session, invocation, &answer);
     const struct gramme_value *description =
         good ? gramme_get(gramme_answer_root(answer), "TableDescription") : NULL;
     const char *name = gramme_get_string(description, "TableName");

@@ -64,9 +64,8 @@ static void show_progress(struct export *out)
                   "%zu items", out->read_count);
 }
 
-/* Reads all items and calls visit with each page. */
-static bool scan_all(struct session *session, struct export *out,
-                     bool (*visit)(struct export *out, const struct gramme_value *items))
+/* The parameters of the first Scan of an export. */
+static struct gramme_value *scan_parameters(const struct export *out)
 {
     struct gramme_value *parameters = gramme_map_create();
     gramme_set_string(parameters, "ReturnConsumedCapacity", "TOTAL");
@@ -74,6 +73,14 @@ static bool scan_all(struct session *session, struct export *out,
     if (out->target.index != NULL) {
         gramme_set_string(parameters, "IndexName", out->target.index);
     }
+    return parameters;
+}
+
+/* Reads all items and calls visit with each page. */
+static bool scan_all(struct session *session, struct export *out,
+                     bool (*visit)(struct export *out, const struct gramme_value *items))
+{
+    struct gramme_value *parameters = scan_parameters(out);
     bool good = true;
     bool has_more = true;
     out->read_count = 0;
@@ -186,6 +193,22 @@ static bool export_items(struct export *out)
                 : fail(session, "cannot write: %s", strerror(errno));
 }
 
+/* Closes the file of an export, and says how many items it has. */
+static bool close_export(struct export *out, const char *path, bool good)
+{
+    struct session *session = out->session;
+    if (fclose(out->file) != 0 && good) {
+        good = fail(session, "%s: %s", path, strerror(errno));
+    }
+    if (good) {
+        buf_format(&session->out, "%zu item%s written to %s\n", out->count, PLURAL(out->count),
+                   path);
+    } else {
+        remove(path); /* an incomplete file must not be mistaken for a complete one */
+    }
+    return good;
+}
+
 bool run_export(struct session *session, const struct invocation *invocation)
 {
     struct export out = {.session = session};
@@ -205,14 +228,7 @@ bool run_export(struct session *session, const struct invocation *invocation)
     out.progress.is_hidden = is_output && session->is_terminal;
     bool good = export_items(&out);
     progress_end(&out.progress);
-    if (!is_output && fclose(out.file) != 0 && good) {
-        good = fail(session, "%s: %s", path, strerror(errno));
-    }
-    if (!is_output && !good) {
-        remove(path); /* an incomplete file must not be mistaken for a complete one */
-    } else if (good && !is_output) {
-        buf_format(&session->out, "%zu item%s written to %s\n", out.count, PLURAL(out.count), path);
-    }
+    good = is_output ? good : close_export(&out, path, good);
     for (size_t i = 0; i < out.columns.count; i++) {
         mem_free((char *)out.columns.names[i]);
     }
@@ -231,21 +247,25 @@ struct import {
     struct gramme_value *batch; /* list of items */
 };
 
-/* Writes a batch and, after a pause, the unprocessed items. */
-static bool write_batch(struct import *in)
+/* The parameters of a BatchWriteItem that writes the batch. */
+static struct gramme_value *batch_parameters(const struct import *in)
 {
-    struct session *session = in->session;
     struct gramme_value *parameters = gramme_map_create();
     gramme_set_string(parameters, "ReturnConsumedCapacity", "TOTAL");
     struct gramme_value *list =
         gramme_set_list(gramme_set_map(parameters, "RequestItems"), in->target.table);
-    size_t count = gramme_value_count(in->batch);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < gramme_value_count(in->batch); i++) {
         struct gramme_value *put = gramme_set_map(gramme_add_map(list), "PutRequest");
         gramme_set_value(put, "Item", gramme_value_at(in->batch, i));
     }
+    return parameters;
+}
+
+/* Sends the parameters and, after a pause, those of the unprocessed items. */
+static bool send_batch(struct session *session, struct gramme_value *parameters)
+{
     bool good = true;
-    bool has_rest = count > 0;
+    bool has_rest = true;
     for (int round = 0; good && has_rest; round++) {
         struct gramme_answer *answer;
         good = call(session, session->db, "BatchWriteItem", parameters, &answer, NULL);
@@ -264,6 +284,15 @@ static bool write_batch(struct import *in)
             good = fail(session, "interrupted");
         }
     }
+    return good;
+}
+
+/* Writes the batch and begins the next one. */
+static bool write_batch(struct import *in)
+{
+    size_t count = gramme_value_count(in->batch);
+    struct gramme_value *parameters = batch_parameters(in);
+    bool good = count == 0 || send_batch(in->session, parameters);
     gramme_value_destroy(parameters);
     gramme_value_destroy(in->batch);
     in->batch = gramme_list_create();
@@ -331,6 +360,29 @@ enum csv_result {
     CSV_WIDE /* too many fields */
 };
 
+/* Reads the field at *at, without its quotes, into `out`, which has room for the rest of the text.
+ * Moves *at behind it and returns its length. */
+static size_t read_field(struct str text, size_t *at, char *out, bool *out_is_open)
+{
+    size_t i = *at;
+    size_t len = 0;
+    bool is_quoted = i < text.len && text.data[i] == '"';
+    i += is_quoted;
+    while (i < text.len && (is_quoted || memchr(",\r\n", text.data[i], 3) == NULL)) {
+        if (is_quoted && text.data[i] == '"') {
+            i++;
+            is_quoted = i < text.len && text.data[i] == '"';
+            if (!is_quoted) {
+                continue;
+            }
+        }
+        out[len++] = text.data[i++];
+    }
+    *at = i;
+    *out_is_open = is_quoted;
+    return len;
+}
+
 /* Reads one record at the start of `text`; quoted fields may hold newlines. The last one of a file
  * is CSV_CUT, and complete if no quote is open. *out_len is the length of the record. */
 static enum csv_result read_record(struct arena *arena, struct str text, struct str *fields,
@@ -341,22 +393,9 @@ static enum csv_result read_record(struct arena *arena, struct str text, struct 
     for (;;) {
         size_t size = text.len - i + 1; /* what is not needed is given back */
         char *field = arena_bytes(arena, size);
-        size_t len = 0;
-        bool is_quoted = i < text.len && text.data[i] == '"';
-        i += is_quoted;
-        while (i < text.len && (is_quoted || memchr(",\r\n", text.data[i], 3) == NULL)) {
-            if (is_quoted && text.data[i] == '"') {
-                i++;
-                is_quoted = i < text.len && text.data[i] == '"';
-                if (!is_quoted) {
-                    continue;
-                }
-            }
-            field[len++] = text.data[i++];
-        }
+        size_t len = read_field(text, &i, field, out_is_open);
         field[len] = '\0';
         arena_trim(arena, field, size, len + 1);
-        *out_is_open = is_quoted;
         if (*count == FIELDS_MAX) {
             return CSV_WIDE;
         }
@@ -442,6 +481,25 @@ static bool is_json_number(struct str text)
     return good;
 }
 
+/* Sets an attribute that is in no key from a field that is not empty. */
+static void set_untyped(struct gramme_value *item, const char *name, struct str text)
+{
+    struct gramme_value *container = NULL;
+    if (text.data[0] == '{' || text.data[0] == '[') {
+        container = gramme_value_from_json(text.data, text.len, GRAMME_PLAIN, NULL);
+    }
+    if (container != NULL) {
+        gramme_set_value(item, name, container);
+    } else if (is_json_number(text)) {
+        gramme_set_number(item, name, text.data);
+    } else if (str_eq(text, STR("true")) || str_eq(text, STR("false"))) {
+        gramme_set_bool(item, name, text.data[0] == 't');
+    } else {
+        gramme_set_text(item, name, text.data, text.len);
+    }
+    gramme_value_destroy(container);
+}
+
 /* Sets an attribute from a field: keys by their type; others are numbers, JSON containers, true,
  * false, or text. An empty field is no attribute. */
 static bool set_field(struct import *in, struct gramme_value *item, const char *name,
@@ -453,24 +511,8 @@ static bool set_field(struct import *in, struct gramme_value *item, const char *
             return schema_set_typed(in->session, item, name, in->target.table_key.type[part], text);
         }
     }
-    if (text.len == 0) {
-        return true;
-    }
-    if (is_json_number(text)) {
-        gramme_set_number(item, name, text.data);
-    } else if (str_eq(text, STR("true")) || str_eq(text, STR("false"))) {
-        gramme_set_bool(item, name, text.data[0] == 't');
-    } else {
-        struct gramme_value *value = NULL;
-        if (text.data[0] == '{' || text.data[0] == '[') {
-            value = gramme_value_from_json(text.data, text.len, GRAMME_PLAIN, NULL);
-        }
-        if (value != NULL) {
-            gramme_set_value(item, name, value);
-        } else {
-            gramme_set_text(item, name, text.data, text.len);
-        }
-        gramme_value_destroy(value);
+    if (text.len > 0) {
+        set_untyped(item, name, text);
     }
     return true;
 }
@@ -563,6 +605,22 @@ static bool confirm_import(struct session *session, const struct import *in)
            confirm(session, "Replace items of %s that have the same key", in->target.table);
 }
 
+/* Says how many items were written, and where the import has failed. */
+static void report_import(const struct import *in, const char *path, bool good)
+{
+    struct session *session = in->session;
+    if (!good && in->line > 0) {
+        struct buf why = session->message;
+        session->message = (struct buf){0};
+        fail(session, "%s line %zu: %s; %zu item%s were written", path, in->line, why.data,
+             in->count, PLURAL(in->count));
+        buf_finish(&why);
+    } else if (good) {
+        buf_format(&session->out, "%zu item%s written to %s\n", in->count, PLURAL(in->count),
+                   in->target.table);
+    }
+}
+
 bool run_import(struct session *session, const struct invocation *invocation)
 {
     struct import in = {.session = session};
@@ -586,16 +644,7 @@ bool run_import(struct session *session, const struct invocation *invocation)
         fclose(file);
     }
     good = good && write_batch(&in);
-    if (!good && in.line > 0) {
-        struct buf why = session->message;
-        session->message = (struct buf){0};
-        fail(session, "%s line %zu: %s; %zu item%s were written", path, in.line, why.data, in.count,
-             PLURAL(in.count));
-        buf_finish(&why);
-    } else if (good) {
-        buf_format(&session->out, "%zu item%s written to %s\n", in.count, PLURAL(in.count),
-                   in.target.table);
-    }
+    report_import(&in, path, good);
     gramme_value_destroy(in.batch);
     return good;
 }

@@ -115,6 +115,19 @@ static bool start_shard(struct watch *watch, const char *id)
     return good;
 }
 
+/* Starts those shards of a list that are not known yet. */
+static bool start_new(struct watch *watch, const struct gramme_value *shards)
+{
+    bool good = true;
+    for (size_t i = 0; good && i < gramme_value_count(shards); i++) {
+        const char *id = gramme_get_string(gramme_value_at(shards, i), "ShardId");
+        if (id != NULL && find_shard(watch, str_from_c(id)) == NULL) {
+            good = start_shard(watch, id);
+        }
+    }
+    return good;
+}
+
 /* Starts all shards that are not known yet. */
 static bool discover(struct watch *watch)
 {
@@ -130,13 +143,7 @@ static bool discover(struct watch *watch)
         }
         const struct gramme_value *stream =
             gramme_get(gramme_answer_root(answer), "StreamDescription");
-        const struct gramme_value *shards = gramme_get(stream, "Shards");
-        for (size_t i = 0; good && i < gramme_value_count(shards); i++) {
-            const char *id = gramme_get_string(gramme_value_at(shards, i), "ShardId");
-            if (id != NULL && find_shard(watch, str_from_c(id)) == NULL) {
-                good = start_shard(watch, id);
-            }
-        }
+        good = start_new(watch, gramme_get(stream, "Shards"));
         last = gramme_get_string(stream, "LastEvaluatedShardId");
         if (last != NULL) {
             gramme_set_string(parameters, "ExclusiveStartShardId", last);
@@ -161,26 +168,26 @@ static void print_part(struct buf *out, const char *name, const struct gramme_va
     gramme_free(json);
 }
 
-static void print_record(struct watch *watch, const struct gramme_value *record)
+static void print_json(struct session *session, const char *event,
+                       const struct gramme_value *change)
 {
-    struct session *session = watch->session;
-    const struct gramme_value *change = gramme_get(record, "dynamodb");
-    const char *event = gramme_get_string(record, "eventName");
-    if (session->format == FORMAT_JSON || session->format == FORMAT_TYPED) {
-        struct gramme_value *row = gramme_map_create();
-        gramme_set_string(row, "event", event != NULL ? event : "?");
-        gramme_set_value(row, "keys", gramme_get(change, "Keys"));
-        gramme_set_value(row, "old", gramme_get(change, "OldImage"));
-        gramme_set_value(row, "new", gramme_get(change, "NewImage"));
-        results_add_json(&session->out, row, GRAMME_PLAIN);
-        gramme_value_destroy(row);
-        return;
-    }
+    struct gramme_value *row = gramme_map_create();
+    gramme_set_string(row, "event", event);
+    gramme_set_value(row, "keys", gramme_get(change, "Keys"));
+    gramme_set_value(row, "old", gramme_get(change, "OldImage"));
+    gramme_set_value(row, "new", gramme_get(change, "NewImage"));
+    results_add_json(&session->out, row, GRAMME_PLAIN);
+    gramme_value_destroy(row);
+}
+
+static void print_line(struct session *session, const char *event,
+                       const struct gramme_value *change)
+{
     time_t seconds = (time_t)gramme_get_double(change, "ApproximateCreationDateTime", 0);
     struct tm local = {0};
     localtime_r(&seconds, &local);
     struct buf name = {0};
-    terminal_add_text(&name, str_from_c(event != NULL ? event : "?"));
+    terminal_add_text(&name, str_from_c(event));
     buf_add_char(&name, '\0');
     buf_format(&session->out, "%02d:%02d:%02d %-6s ", local.tm_hour, local.tm_min, local.tm_sec,
                name.data);
@@ -193,6 +200,19 @@ static void print_record(struct watch *watch, const struct gramme_value *record)
     print_part(&session->out, "", old_image);
     print_part(&session->out, old_image != NULL ? " -> " : "", new_image);
     buf_add_char(&session->out, '\n');
+}
+
+static void print_record(struct watch *watch, const struct gramme_value *record)
+{
+    struct session *session = watch->session;
+    const struct gramme_value *change = gramme_get(record, "dynamodb");
+    const char *event = gramme_get_string(record, "eventName");
+    event = event != NULL ? event : "?";
+    if (session->format == FORMAT_JSON || session->format == FORMAT_TYPED) {
+        print_json(session, event, change);
+    } else {
+        print_line(session, event, change);
+    }
 }
 
 /* Reads what is new in a shard. *found: there was something. */
@@ -270,6 +290,15 @@ static bool read_modifiers(struct session *session, const struct invocation *inv
     return invocation->words.count >= 2 || fail_usage(session, invocation);
 }
 
+static void destroy_watch(struct watch *watch)
+{
+    for (size_t i = 0; i < watch->shard_count; i++) {
+        mem_free(watch->shards[i].iterator);
+    }
+    arena_finish(&watch->arena);
+    mem_free(watch);
+}
+
 bool run_watch(struct session *session, const struct invocation *invocation)
 {
     struct target target;
@@ -293,10 +322,6 @@ bool run_watch(struct session *session, const struct invocation *invocation)
                                          "\"NEW_AND_OLD_IMAGES\"}}",
                                          target.table, target.table);
     }
-    for (size_t i = 0; i < watch->shard_count; i++) {
-        mem_free(watch->shards[i].iterator);
-    }
-    arena_finish(&watch->arena);
-    mem_free(watch);
+    destroy_watch(watch);
     return good;
 }

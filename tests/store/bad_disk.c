@@ -1,5 +1,6 @@
-/* Replaces system calls of the test program by versions that fail on demand. Linked into disk_test;
- * any thread calls the replaced functions, the tests arm them. */
+/* Replaces system calls of the test program by versions that fail on demand. Linked into
+ * failed_writes_test, failed_reads_test and full_disk_test; any thread calls the replaced
+ * functions, the tests arm them. */
 #include "bad_disk.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* Child processes of store tests: starts them, and passes reports to the parent through a pipe.
- * Called by durable_test and disk_test on the main thread. */
+ * Called by the main thread of durable_test, failed_writes_test, full_disk_test and
+ * quarantine_kill_test. */
 #include "child.h"
 
 #include <fcntl.h>

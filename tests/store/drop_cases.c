@@ -5,20 +5,6 @@
 
 #include "base/clock.h"
 
-static struct str space_key(struct arena *arena, uint32_t space)
-{
-    return str_make(key_text(arena, space, "", "").data, STORE_SPACE_LEN);
-}
-
-static size_t count_rows(struct client *client, uint32_t space)
-{
-    struct rows rows =
-        client_range(client, (struct range_spec){.lo = space_key(&client->arena, space),
-                                                 .hi = space_key(&client->arena, space + 1)});
-    assert_int_equal(rows.status, STORE_OK);
-    return rows.count;
-}
-
 static bool eval_into_dropped(void *context, struct arena *arena, const struct str *rows,
                               struct store_batch *batch)
 {
@@ -45,18 +31,18 @@ static void rows_are_gone(struct fixture *fixture)
     CHECK_STR_EQ("before", client_get(client, dropped), STR("v"));
     store_drop_space(client->store, 8);
     assert_true(str_is_null(client_get(client, dropped)));
-    assert_int_equal(count_rows(client, 8), 0);
+    assert_int_equal(client_read_space(client, 8).count, 0);
     assert_int_equal(client_try_put(client, dropped, STR("again")), STORE_GONE);
     struct str both[] = {kept, dropped};
     assert_int_equal(client_update(client, both, 2, eval_into_dropped, &dropped), STORE_GONE);
     CHECK_STR_EQ("untouched", client_get(client, kept), STR("v"));
     assert_int_equal(client_update(client, &kept, 1, eval_into_dropped, &dropped), STORE_OK);
     CHECK_STR_EQ("written", client_get(client, kept), STR("kept"));
-    assert_int_equal(count_rows(client, 7), 30);
-    assert_int_equal(count_rows(client, 8), 0);
-    assert_int_equal(count_rows(client, 9), 30);
+    assert_int_equal(client_read_space(client, 7).count, 30);
+    assert_int_equal(client_read_space(client, 8).count, 0);
+    assert_int_equal(client_read_space(client, 9).count, 30);
     struct rows across = client_range(
-        client, (struct range_spec){.lo = space_key(arena, 7), .hi = space_key(arena, 10)});
+        client, (struct range_spec){.lo = key_space(arena, 7), .hi = key_space(arena, 10)});
     assert_int_equal(across.count, 60);
 }
 
@@ -114,8 +100,8 @@ static void room_comes_back(struct fixture *fixture)
         assert_true(clock_monotonic_us() - start < 20000000);
         usleep(5000);
     }
-    assert_int_equal(count_rows(client, 7), 200);
-    assert_int_equal(count_rows(client, 8), 0);
+    assert_int_equal(client_read_space(client, 7).count, 200);
+    assert_int_equal(client_read_space(client, 8).count, 0);
 }
 
 const struct contract_case drop_cases[] = {

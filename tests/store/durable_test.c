@@ -13,20 +13,6 @@
 static const struct variant on_disk = {
     .name = "rocksdb", .on_disk = true, .cache_bytes = (size_t)1 << 20};
 
-static struct str space_key(struct arena *arena, uint32_t space)
-{
-    return str_make(key_text(arena, space, "", "").data, STORE_SPACE_LEN);
-}
-
-static struct rows read_space(struct client *client, uint32_t space)
-{
-    struct rows rows =
-        client_range(client, (struct range_spec){.lo = space_key(&client->arena, space),
-                                                 .hi = space_key(&client->arena, space + 1)});
-    assert_int_equal(rows.status, STORE_OK);
-    return rows;
-}
-
 /* Each id has two rows, a log row and an addition to a counter, all written by one update. */
 static bool eval_entry(void *context, struct arena *arena, const struct str *rows,
                        struct store_batch *batch)
@@ -56,9 +42,9 @@ static bool has_entry(struct client *client, uint64_t id)
 /* Checks that all parts of each entry exist, or none. */
 static void check_entries(struct client *client)
 {
-    struct rows entries = read_space(client, 7);
-    assert_int_equal(read_space(client, 8).count, entries.count);
-    struct rows log = read_space(client, 9);
+    struct rows entries = client_read_space(client, 7);
+    assert_int_equal(client_read_space(client, 8).count, entries.count);
+    struct rows log = client_read_space(client, 9);
     assert_int_equal(log.count, entries.count);
     for (size_t i = 1; i < log.count; i++) {
         assert_true(str_cmp(log.keys[i - 1], log.keys[i]) < 0);
@@ -91,7 +77,7 @@ static void rows_outlive_the_store(void **state)
             assert_true(rocks_flush(fixture.inner));
         }
     }
-    assert_int_equal(read_space(client, 7).count, 60);
+    assert_int_equal(client_read_space(client, 7).count, 60);
     fixture_close(&fixture);
 }
 

@@ -256,6 +256,11 @@ struct str key_number(struct arena *arena, uint32_t space, uint64_t part, uint64
     return str_make(key, STORE_PREFIX_LEN + 8);
 }
 
+struct str key_space(struct arena *arena, uint32_t space)
+{
+    return str_make(key_text(arena, space, "", "").data, STORE_SPACE_LEN);
+}
+
 struct str random_bytes(struct arena *arena, uint64_t seed, size_t len)
 {
     char *bytes = arena_zalloc(arena, len);
@@ -392,6 +397,15 @@ struct rows client_range(struct client *client, struct range_spec spec)
     return ranging.rows;
 }
 
+struct rows client_read_space(struct client *client, uint32_t space)
+{
+    struct rows rows =
+        client_range(client, (struct range_spec){.lo = key_space(&client->arena, space),
+                                                 .hi = key_space(&client->arena, space + 1)});
+    assert_int_equal(rows.status, STORE_OK);
+    return rows;
+}
+
 static bool eval_change(struct store_update *update, const struct str *rows,
                         struct store_batch *batch)
 {
@@ -481,6 +495,21 @@ static bool eval_put(void *context, struct arena *arena, const struct str *rows,
 enum store_status client_try_put(struct client *client, struct str key, struct str value)
 {
     return client_update(client, &key, 1, eval_put, &value);
+}
+
+bool client_try_put_many(struct client *client, const struct str *keys, struct str *values,
+                         size_t count)
+{
+    bool good = true;
+    struct change *changes = mem_alloc(count * sizeof(*changes));
+    for (size_t i = 0; i < count; i++) {
+        client_start(client, &changes[i], &keys[i], 1, eval_put, &values[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        good = client_finish(&changes[i]) == STORE_OK && good;
+    }
+    mem_free(changes);
+    return good;
 }
 
 void client_put(struct client *client, struct str key, struct str value)

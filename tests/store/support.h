@@ -94,6 +94,8 @@ void client_reset(struct client *client);
 struct str key_text(struct arena *arena, uint32_t space, const char *part, const char *sort);
 /* Returns a key in `arena` whose part and sort are numbers, big-endian. */
 struct str key_number(struct arena *arena, uint32_t space, uint64_t part, uint64_t sort);
+/* Returns the number of a space as a key, which is before all keys of its rows; in `arena`. */
+struct str key_space(struct arena *arena, uint32_t space);
 /* Returns `len` bytes in `arena` that follow from the seed and cannot be compressed. */
 struct str random_bytes(struct arena *arena, uint64_t seed, size_t len);
 
@@ -128,6 +130,8 @@ struct range_spec {
 
 /* Reads a range and returns its rows, in the client's arena. */
 struct rows client_range(struct client *client, struct range_spec spec);
+/* Reads all rows of a space; an error fails the test. */
+struct rows client_read_space(struct client *client, uint32_t space);
 
 /* The evaluation of an update; `context` is passed through. */
 typedef bool eval_function(void *context, struct arena *arena, const struct str *rows,
@@ -159,6 +163,10 @@ enum store_status client_update(struct client *client, const struct str *keys, s
 
 /* Writes one row and returns the status. */
 enum store_status client_try_put(struct client *client, struct str key, struct str value);
+/* Writes many rows, so that they are committed in few groups. Returns whether all writes succeeded.
+ */
+bool client_try_put_many(struct client *client, const struct str *keys, struct str *values,
+                         size_t count);
 /* Writes one row; an error fails the test, as in the functions below. */
 void client_put(struct client *client, struct str key, struct str value);
 /* Deletes one row. */
