@@ -57,7 +57,8 @@ struct http_exchange {
      * overwritten when the answer has been sent, and the answer is not compressed. */
     bool holds_secret;
     /* The handler may set it before http_reply(). It is released once, when the answer has been
-     * passed to the kernel or the connection is closed. */
+     * passed to the kernel or the connection is closed. It must not be in the arena, which may be
+     * freed after http_reply(). */
     struct http_hold *hold;
 };
 
