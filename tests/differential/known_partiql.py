@@ -284,6 +284,14 @@ def _(pair):
     return "error" not in pair.ours and "error" not in pair.theirs and len(re.findall(r"\[\d+\] =", pair.text)) > 1
 
 
+@PAIRS.known("operands that the statement sets", "have the value before the update (documented for updates); Dynoxide sets one after the other")
+def _(pair):
+    targets = set(re.findall(r'[ ,]\\?"?(\w+)\\?"? = ', pair.text.partition(" WHERE ")[0]))
+    operands = re.findall(r'list_append\(\\?"?(\w+)|, \\?"?(\w+)\\?"?\)|= \\?"?(\w+)\\?"? [+-]', pair.text)
+    return "error" not in pair.ours and "error" not in pair.theirs and len(targets) > 1 and any(
+        name in targets for names in operands for name in names)
+
+
 PAIRS.own_text("indexes that are not there", "the text names the index (DynamoDB Local agrees)", r"The table does not have the specified index$")
 PAIRS.own_text("values of keys", "a text of its own", r"Invalid key value")
 PAIRS.own_text("RETURNING", "statements are read one after the other, then looked at (measured)", r"RETURNING clause is not supported in ExecuteTransaction")

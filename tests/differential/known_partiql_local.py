@@ -145,7 +145,8 @@ def refused_as_a_whole(case):
     if case.operation != "ExecuteTransaction" or not case.gramme.status == case.oracle.status == 400:
         return False
     whole = "CancellationReasons" not in case.left or "CancellationReasons" not in case.right
-    evaluated = {"ConditionalCheckFailed", "DuplicateItem"} if case.oracle.message() in MISTAKES else set()
+    found = MISTAKES | {"Invalid attribute value type"}  # of an index key: DynamoDB Local looks at it before the condition
+    evaluated = {"ConditionalCheckFailed", "DuplicateItem"} if case.oracle.message() in found else set()
     same = codes(case.gramme) == {first_code(case.oracle)}  # DynamoDB Local goes on after the first reason
     return whole and (same or codes(case.gramme) | codes(case.oracle) <= {"ValidationError", "ResourceNotFound"} | evaluated)
 
@@ -162,10 +163,10 @@ def add(rules):
     def _(case):
         return case.operation in STATEMENTS and case.oracle.status == 500 and "nested too deeply" in case.gramme.text
 
-    @rules.known("PartiQL: failures of IN", "DynamoDB Local fails on some statements with IN beside OR or NOT")
+    @rules.known("PartiQL: failures of IN", "DynamoDB Local fails on some statements with IN beside OR or NOT, and on indexes")
     def _(case):
         return case.operation in STATEMENTS and case.oracle.status == 500 and " IN [" in case.text() and (
-            " OR " in case.text() or " NOT " in case.text())
+            " OR " in case.text() or " NOT " in case.text() or '\\".\\"' in case.text() or '"."' in case.text())
 
     @rules.known("PartiQL: transactions that are refused", "checks of a statement's keys, paths and table cancel (measured); some refuse there")
     def _(case):
