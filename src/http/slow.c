@@ -26,7 +26,7 @@ enum {
      * processor time. */
     HEAVY_BYTES = 256 * 1024,
     LIGHT_NICE = 5, /* of the thread for light tasks: a quarter of a processor when all are busy */
-    HEAVY_NS = 2 * 1000 * 1000,
+    HEAVY_NS = 1000 * 1000,
 };
 
 /* A large buffer that nobody uses any more, as the contents of that buffer. */

@@ -16,8 +16,11 @@
 /* Larger bodies, and long ranges, together get one slice in each round of events of a network
  * thread. */
 #define BODY_SHORT_MAX ((size_t)4 * 1024)
-#define SLICE_NS       ((int64_t)2 * 1000 * 1000)
-#define AMZ_JSON       "application/x-amz-json-1.0"
+/* Requests of this size are always begun by the network thread. Larger ones, which may name many
+ * keys, are passed to a slow thread if earlier ones of the connection were expensive. */
+#define BODY_TINY_MAX ((size_t)1024)
+#define SLICE_NS      ((int64_t)2 * 1000 * 1000)
+#define AMZ_JSON      "application/x-amz-json-1.0"
 
 /* One operation under way. */
 struct routed_call {
@@ -510,10 +513,13 @@ static void handle_insight(struct router *router, struct http_exchange *exchange
 static bool body_is_slow(const struct http_exchange *exchange)
 {
     struct mailbox *home = exchange->mailbox;
-    if (exchange->body.len <= BODY_SHORT_MAX) {
-        return false;
+    if (exchange->body.len > BODY_HERE_MAX) {
+        return true;
     }
-    if (exchange->body.len > BODY_HERE_MAX || exchange->is_expensive) {
+    if (exchange->body.len <= BODY_SHORT_MAX) {
+        return exchange->is_expensive && exchange->body.len > BODY_TINY_MAX;
+    }
+    if (exchange->is_expensive) {
         return true;
     }
     int64_t now_ns = clock_monotonic_ns();
