@@ -369,6 +369,7 @@ lacks(
     INVALID + r"(Requested )?M\w+RequestUnits for OnDemandThroughput",
     INVALID + r"OnDemandThroughput can only be combined with BillingMode",
     INVALID + r"[\w -]+ modification must be the only operation in the request",
+    INVALID + r"You cannot create or delete index while changing stream status",
     INVALID + r"List of LocalSecondaryIndexes is empty",
     r"Given value \d+ for \w+CapacityUnits is out of bounds",
     INVALID + r"Some index key attributes are not defined in AttributeDefinitions",
