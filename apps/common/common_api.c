@@ -14,6 +14,14 @@ static void get_live(struct app_request *request)
     answer_empty(request, 200);
 }
 
+/* Whether a Gramme server could not be asked. DynamoDB Local answers requests that it does not know
+ * with InternalFailure, which Gramme has not. */
+static bool is_outage(const struct gramme_error *error)
+{
+    return error != NULL && !gramme_error_is(error, "InternalFailure") &&
+           (gramme_error_status(error) == 0 || gramme_error_retryable(error));
+}
+
 static void get_patterns(struct app_request *request)
 {
     const struct app_files *files = request->app->definition->files;
@@ -21,9 +29,8 @@ static void get_patterns(struct app_request *request)
     struct gramme_error *error = NULL;
     struct gramme_value *measured =
         measured_get(request->app->insight, cost_table(arena, files->patterns), &error);
-    bool is_outage =
-        error != NULL && (gramme_error_status(error) == 0 || gramme_error_retryable(error));
-    if (is_outage) { /* an answer without measurements would remove those that the page shows */
+    if (is_outage(
+            error)) { /* an answer without measurements would remove those that the page shows */
         answer_error(request, error);
         gramme_error_destroy(error);
         return;

@@ -533,6 +533,11 @@ def test_live_numbers_when_the_database_can_tell():
         assert body["measured"] is True and live["create_ticket"] is None
         assert live["list_recent_tickets"] == {"requests": 8, "units": 4, "unitsEach": 0.5}
         assert live["add_comment"] == {"requests": 2, "units": 10, "unitsEach": 5, "togetherWith": ["change_status"]}
+        recorder.insight_status = 500
+        recorder.insight = {"__type": "com.amazonaws.dynamodb.v20120810#InternalFailure"}  # as DynamoDB Local answers
+        assert tickets.get("/patterns").body["measured"] is False
+        recorder.insight = {"__type": "com.amazonaws.dynamodb.v20120810#InternalServerError"}
+        assert tickets.get("/patterns").status == 503
 
 
 def test_the_documents_own_numbers(apps):

@@ -84,7 +84,7 @@ def oracle_command(name, port):
     if jar is None:
         raise SystemExit("DynamoDB Local is not there: run tools/setup oracle")
     return ["java", "-Xmx512m", f"-Djava.library.path={jar.parent / 'DynamoDBLocal_lib'}", "-jar", str(jar), "-inMemory",
-            "-disableTelemetry", "-port", str(port)]
+            "-disableTelemetry", "-sharedDb", "-port", str(port)]
 
 
 def oracle_is_missing(name):

@@ -64,6 +64,7 @@ class Recorder:
         self.accesses = []
         self.permissions = set()
         self.insight = None  # the answer to GET /_gramme/api/patterns
+        self.insight_status = 200
         self.lost = []  # operations whose next answer does not arrive
         self.refused = {}  # operations that are refused, with the name of the error
         recorder = self
@@ -120,7 +121,8 @@ class Recorder:
             def do_GET(self):
                 """What a database that measures tells, if the test says so."""
                 content = json.dumps(recorder.insight or {"error": "no such path"}).encode()
-                self.send_response(200 if recorder.insight and self.path.startswith("/_gramme/api/patterns?") else 404)
+                is_known = recorder.insight and self.path.startswith("/_gramme/api/patterns?")
+                self.send_response(recorder.insight_status if is_known else 404)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)
