@@ -2,6 +2,8 @@
  * own server. */
 #include "http/server_testing.h"
 
+#include "base/mem.h"
+
 static void test_client_gone_before_reply(void **state)
 {
     (void)state;
@@ -205,6 +207,47 @@ static void test_client_gone_before_slow_thread(void **state)
     testing_close(&testing);
 }
 
+/* The same with a request whose memory the slow thread frees. Its slot has had an answer before. */
+static void test_client_gone_before_slow_thread_frees_body(void **state)
+{
+    (void)state;
+    enum { COUNT = 3, BODY_BYTES = 512 * 1024 };
+    struct http_options options = testing_options();
+    options.slow_thread_count = 1;
+    struct testing_server testing;
+    struct client clients[COUNT];
+    testing_open(&testing, &options);
+    for (int i = 0; i < COUNT; i++) {
+        client_open(&clients[i], testing.port);
+        client_request(&clients[i], "/slow", "earlier");
+    }
+    testing_wait_held(&testing, COUNT);
+    testing_release(&testing);
+    for (int i = 0; i < COUNT; i++) {
+        CHECK_ANSWER(&clients[i], 200, "earlier");
+    }
+    char *body = mem_alloc(BODY_BYTES + 1);
+    memset(body, 'b', BODY_BYTES);
+    body[BODY_BYTES] = '\0';
+    client_request(&clients[0], "/block", "first");
+    testing_wait_held(&testing, 1);
+    client_request(&clients[1], "/slow", body);
+    testing_wait_calls(&testing, COUNT + 2);
+    client_abort(&clients[1]);
+    client_request(&clients[2], "/slow", "last");
+    testing_wait_calls(&testing, COUNT + 3);
+    testing_wait_connections(&testing, 2);
+    testing_unblock(&testing);
+    CHECK_ANSWER(&clients[0], 200, "first");
+    testing_wait_held(&testing, 1);
+    testing_release(&testing);
+    CHECK_ANSWER(&clients[2], 200, "last");
+    client_close(&clients[0]);
+    client_close(&clients[2]);
+    mem_free(body);
+    testing_close(&testing);
+}
+
 /* A request that waits for another thread does not occupy its slow thread. */
 static void test_slow_thread_serves_others_meanwhile(void **state)
 {
@@ -277,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_second_server_is_refused),
         cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_client_gone_before_slow_thread),
+        cmocka_unit_test(test_client_gone_before_slow_thread_frees_body),
         cmocka_unit_test(test_slow_thread_serves_others_meanwhile),
         cmocka_unit_test(test_slow_thread_saves_memory),
     };

@@ -129,9 +129,9 @@ static void send_later(struct conn *conn, uv_write_t *write, bool is_full)
     }
 }
 
-/* Continues a write that is counted in writes_under_way. False: everything was passed on, and the
- * write is ended. */
-static bool go_on_sending(struct conn *conn, uv_write_t *write)
+/* Continues a write that is counted in writes_under_way. If everything was passed on, the write is
+ * ended, and the connection goes on. */
+static void go_on_sending(struct conn *conn, uv_write_t *write)
 {
     bool is_full;
     if (!send_now(conn, &is_full)) {
@@ -139,11 +139,9 @@ static bool go_on_sending(struct conn *conn, uv_write_t *write)
         conn_close(conn);
     } else if (is_full || conn->slot->unsent_count > 0) {
         send_later(conn, write, is_full);
-    } else {
-        conn->writes_under_way--;
-        return false;
+    } else if (--conn->writes_under_way == 0) {
+        conn_go_on(conn);
     }
-    return true;
 }
 
 static void on_written(uv_write_t *write, int status)
@@ -155,16 +153,14 @@ static void on_written(uv_write_t *write, int status)
     if (conn->is_gone || status < 0) {
         conn->writes_under_way--;
         conn_close(conn);
-    } else if (!go_on_sending(conn, write) && conn->writes_under_way == 0) {
-        conn_go_on(conn);
+    } else {
+        go_on_sending(conn, write);
     }
 }
 
 void send_rest(struct conn *conn)
 {
-    if (!go_on_sending(conn, conn->waiting_write) && conn->writes_under_way == 0) {
-        conn_go_on(conn);
-    }
+    go_on_sending(conn, conn->waiting_write);
 }
 
 /* Copies what is unsent, because the handler may append to `out`, which moves when it grows. */

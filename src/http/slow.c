@@ -25,15 +25,16 @@ enum {
     /* A task is heavy if it has so many bytes, or if one of its connection has lately used so much
      * processor time. */
     HEAVY_BYTES = 256 * 1024,
-    LIGHT_NICE = 5, /* of the thread for light tasks: a quarter of a processor when all are busy */
     HEAVY_NS = 1000 * 1000,
+    LIGHT_NICE = 5, /* of the thread for light tasks: a quarter of a processor when all are busy */
 };
 
 /* A large buffer that nobody uses any more, as the contents of that buffer. */
 struct garbage {
     struct task task;
-    struct memory_pool *memory; /* where it counts */
-    size_t bytes;
+    struct slow_thread *thread; /* that frees it */
+    struct garbage *next;
+    size_t bytes; /* in the memory pool */
 };
 
 struct slow_thread {
@@ -50,6 +51,7 @@ struct slow_thread {
     struct coder coder;
     int open_count;               /* requests that have begun and were not replied to */
     struct request_slot *replied; /* they go back to their loops when no code of theirs runs */
+    struct garbage *garbage;      /* to be freed */
 };
 
 struct slow_pool {
@@ -180,6 +182,7 @@ static void charge(struct conn *conn, int64_t used_ns)
 static void run_task(struct slow_thread *thread, struct request_slot *slot)
 {
     if (atomic_load_explicit(&slot->is_abandoned, memory_order_relaxed)) {
+        slot->answer = (struct http_answer){0}; /* that of an earlier request */
         add_replied(thread, slot);
         return;
     }
@@ -250,6 +253,17 @@ static struct request_slot *take(struct slow_thread *thread, bool *out_over)
     return entry == NULL ? NULL : CONTAINER_OF(entry, struct request_slot, slow_entry);
 }
 
+/* Not when the task runs: answers go first, and the time is not that of a request. */
+static void free_garbage(struct slow_thread *thread)
+{
+    while (thread->garbage != NULL) {
+        struct garbage *garbage = thread->garbage;
+        thread->garbage = garbage->next;
+        memory_pool_remove(thread->pool->memory, garbage->bytes);
+        mem_free(garbage);
+    }
+}
+
 static void *slow_main(void *argument)
 {
     struct slow_thread *thread = argument;
@@ -258,6 +272,7 @@ static void *slow_main(void *argument)
     while (!is_over) {
         continue_open(thread);
         return_replied(thread);
+        free_garbage(thread);
         struct request_slot *slot = take(thread, &is_over);
         if (slot != NULL) {
             run_task(thread, slot);
@@ -266,7 +281,8 @@ static void *slow_main(void *argument)
             waiting_mailbox_wait(thread->box, SLEEP_MS);
         }
     }
-    mailbox_drain(waiting_mailbox_box(thread->box)); /* buffers to free */
+    mailbox_drain(waiting_mailbox_box(thread->box));
+    free_garbage(thread);
     assert(thread->open_count == 0);
     return NULL;
 }
@@ -322,23 +338,23 @@ void http_run_slowly(struct http_exchange *exchange, http_handler *run, void *co
 
 /* Freeing buffers --------------------------------------------------------------------------- */
 
-static void free_garbage(struct task *task)
+static void keep_garbage(struct task *task)
 {
     struct garbage *garbage = CONTAINER_OF(task, struct garbage, task);
-    memory_pool_remove(garbage->memory, garbage->bytes);
-    mem_free(garbage);
+    garbage->next = garbage->thread->garbage;
+    garbage->thread->garbage = garbage;
 }
 
 void slow_free(struct slow_pool *pool, struct buf *buf)
 {
+    struct slow_thread *thread = &pool->threads[0];
     struct garbage *garbage = (struct garbage *)buf->data;
     assert(buf->capacity >= sizeof(*garbage));
-    *garbage = (struct garbage){.task.run = free_garbage, .bytes = buf->capacity};
-    garbage->memory = pool->memory;
-    memory_pool_add(garbage->memory, garbage->bytes);
+    *garbage = (struct garbage){.task.run = keep_garbage, .thread = thread, .bytes = buf->capacity};
+    memory_pool_add(pool->memory, garbage->bytes);
     budget_release(buf->budget, buf->capacity);
     *buf = (struct buf){.budget = buf->budget};
-    mailbox_post(waiting_mailbox_box(pool->threads[0].box), &garbage->task);
+    mailbox_post(waiting_mailbox_box(thread->box), &garbage->task);
 }
 
 /* The pool ---------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* Connections that transfer much take turns: in a round of events the loop receives and sends about
  * TRANSFER_ROUND_BYTES of large bodies and answers, of all connections together. The others wait in
- * a queue, which is served after the round, so requests of other connections never wait longer for
- * transfers, however many there are. On the loop's thread. */
+ * a queue, which is served after the round. So the number of transfers does not change how long a
+ * small request waits. On the loop's thread. */
 #include "http/http_internal.h"
 
 enum {
